@@ -1,0 +1,20 @@
+/* Verifier: replays a schedule, or the programs of all ranks, symbolically. Shares no code with the algorithms. */
+#ifndef PCCL_VERIFY_H
+#define PCCL_VERIFY_H
+
+#include "pccl/program.h"
+
+/* Checks that paths are chains of existing links through vertices that forward; that relays are allowed; that every
+ * message carries what its sender holds; that every target ends with its chunk; for reductions that each contribution
+ * enters exactly once, in rank order if the demand is ordered, and that all targets of a chunk hold the same expression. */
+int pccl_verify_schedule(const struct pccl_topology *topology, const struct pccl_schedule *schedule, bool relays,
+                         struct pccl_error *error);
+
+/* Executes the programs of all ranks symbolically (programs[r] is rank r's), messages matched per pair in posting order,
+ * sends synchronous (they complete only when the receive is posted), so that no run depends on buffering. Checks in
+ * addition: every two accesses to one slot of which one writes are ordered by a dependency; nothing writes the input;
+ * message lengths agree at both ends; nothing is left unreceived; no deadlock with any window >= 1 (see doc/design.md);
+ * the same holds with input laid over output (in place). */
+int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_program *const *programs, struct pccl_error *error);
+
+#endif
