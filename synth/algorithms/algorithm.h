@@ -1,0 +1,104 @@
+/* Inside the portfolio: what every algorithm is given, and the tools they share. An algorithm is one function that turns
+ * a problem into a sealed schedule; the table in portfolio.c says what it serves and when it is worth trying. It need
+ * not know any other algorithm, nor whether it wins: the portfolio verifies, simulates and compares. */
+#ifndef PCCL__ALGORITHM_H
+#define PCCL__ALGORITHM_H
+
+#include "pccl/synth.h"
+
+/* How a message gets from one rank to another: the links of pccl_topology_route and what they cost. */
+struct pccl__route {
+    uint32_t first_link, num_links; /* in the pool of the problem; 0 links: the pair has no route */
+    int64_t latency_ps;             /* sum over the links */
+    int64_t ps_per_mib;             /* of the slowest link */
+    uint32_t writer, path;          /* path number in the schedule that writer number `writer` makes */
+};
+
+/* What is asked, once for all algorithms. Filled by pccl__problem_open; the algorithms do not change it. */
+struct pccl__problem {
+    const struct pccl_topology *topology;
+    const struct pccl_request *request;
+    struct pccl_options options;  /* defaults filled in */
+    uint32_t num_ranks;           /* of the request, as are the next three */
+    enum pccl_collective collective;
+    uint32_t root;
+    int64_t block_bytes;          /* largest block: what one chunk holds if it is not cut */
+    bool ordered;                 /* the operator does not commute (never set unless the collective reduces) */
+    struct pccl__routes *routes;  /* cache behind pccl__route, filled when a pair is first asked for */
+};
+
+/* An algorithm. *schedule gets a sealed schedule, owned by the caller. Returns PCCL_ERR_UNSUPPORTED with a short reason
+ * in *error (it ends up in struct pccl_candidate) if it does not apply; any other error stops the synthesis. */
+typedef int pccl__algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                            struct pccl_error *error);
+
+/* --- problem ------------------------------------------------------------------------------------------------------ */
+
+/* Checks the request against the topology. options may be NULL. Close it also after an error. */
+int pccl__problem_open(struct pccl__problem *problem, const struct pccl_topology *topology,
+                       const struct pccl_request *request, const struct pccl_options *options, struct pccl_error *error);
+void pccl__problem_close(struct pccl__problem *problem);
+
+/* Route between two different ranks, found once and kept. NULL if there is none or memory ran out; valid until the next
+ * call for a pair not asked for before. */
+struct pccl__route *pccl__route(const struct pccl__problem *problem, uint32_t from, uint32_t to);
+const uint32_t *pccl__route_links(const struct pccl__problem *problem, const struct pccl__route *route);
+
+/* Model time of one message of `bytes` between two ranks on an idle network, overheads included; INT64_MAX / 4 if there
+ * is no route. */
+int64_t pccl__message_ps(const struct pccl__problem *problem, uint32_t from, uint32_t to, int64_t bytes);
+
+/* --- writing a schedule -------------------------------------------------------------------------------------------- */
+
+/* Writes a schedule rank by rank, in one or several phases; the steps of a phase begin at 0 and lie after those of the
+ * phase before. A mirrored phase is written backwards: every message is turned round in time and direction, and copies
+ * become reductions. So whoever can write an all-gather can write a reduce-scatter (mirrored) and an all-reduce (mirrored,
+ * then plain), and a broadcast gives a reduce in the same way.
+ * The first failure is kept and makes the later calls do nothing, so that only pccl__writer_close needs checking. */
+struct pccl__writer {
+    const struct pccl__problem *problem;
+    struct pccl_schedule *schedule;
+    struct pccl_error *error;
+    uint32_t number;        /* see struct pccl__route */
+    uint32_t pieces;        /* chunks of one block: block i is chunks i * pieces and on */
+    int status;
+    bool mirrored;          /* the current phase */
+    uint32_t first_message; /* of the current phase */
+    uint32_t first_step, num_steps; /* of the current phase */
+};
+
+/* demand_pieces: what pccl_demand_create is given (an all-reduce by blocks has num_ranks * pieces of them). */
+void pccl__writer_open(struct pccl__writer *writer, const struct pccl__problem *problem, uint32_t pieces,
+                       uint32_t demand_pieces, const char *method, struct pccl_error *error);
+void pccl__writer_phase(struct pccl__writer *writer, bool mirrored);
+/* A message over the pair's route. No chunks: nothing is sent (a block that does not exist needs no special case).
+ * In a mirrored phase `from` is who receives, and it reduces. */
+void pccl__writer_send(struct pccl__writer *writer, uint32_t step, uint32_t from, uint32_t to, const uint32_t *chunks,
+                       uint32_t num_chunks);
+/* The same, combining at the receiver (plain phases only). */
+void pccl__writer_reduce(struct pccl__writer *writer, uint32_t step, uint32_t from, uint32_t to, const uint32_t *chunks,
+                         uint32_t num_chunks);
+/* Seals and hands over the schedule, or frees it and returns the first error. */
+int pccl__writer_close(struct pccl__writer *writer, struct pccl_schedule **schedule);
+/* Remembers an error that the algorithm itself met. */
+void pccl__writer_fail(struct pccl__writer *writer, int status, const char *why);
+
+/* PCCL_ERR_UNSUPPORTED with this reason: `return pccl__reject(error, "needs a power of two of ranks");` */
+int pccl__reject(struct pccl_error *error, const char *why);
+
+/* --- joining and reversing (reverse.c) ------------------------------------------------------------------------------ */
+
+/* The same messages mirrored in time and direction, reductions becoming copies and the other way round, for `demand`
+ * (taken over): broadcast <-> reduce, all-gather <-> reduce-scatter, scatter <-> gather. Each message takes the route
+ * of the problem from its new sender to its new receiver if the links cannot be reversed one by one. */
+int pccl__schedule_reverse(const struct pccl__problem *problem, const struct pccl_schedule *schedule,
+                           struct pccl_demand *demand, const char *method, struct pccl_schedule **reversed,
+                           struct pccl_error *error);
+
+/* `first` and then `second`, chunk by chunk without a barrier between them, as one schedule for `demand` (taken over).
+ * Chunk c of either is chunk c of the demand (all-reduce = reduce-scatter + all-gather: pieces = ranks * pieces). */
+int pccl__schedule_join(const struct pccl__problem *problem, const struct pccl_schedule *first,
+                        const struct pccl_schedule *second, struct pccl_demand *demand, const char *method,
+                        struct pccl_schedule **joined, struct pccl_error *error);
+
+#endif
