@@ -1,0 +1,14 @@
+# The Open MPI component. It exports one symbol and goes into Open MPI's component directory (or --with-component-dir);
+# its help texts go into a directory of their own, whose name is compiled in.
+componentdir = $(component_dir)
+component_LTLIBRARIES = mca_coll_pccl.la
+mca_coll_pccl_la_CPPFLAGS = -I$(top_srcdir)/synth/include $(OMPI_CPPFLAGS) -idirafter $(top_srcdir)/mca_coll_pccl/shim \
+	$(HWLOC_CFLAGS) -DPCCL_VERSION='"$(PACKAGE_VERSION)"' -DPCCL_HELP_DIR='"$(pkgdatadir)"'
+mca_coll_pccl_la_CFLAGS = $(AM_CFLAGS) $(COMPONENT_CFLAGS)
+mca_coll_pccl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex '^mca_coll_pccl_component$$'
+mca_coll_pccl_la_LIBADD = libpcclsynth.la $(OMPI_LIBS) -lopen-pal $(HWLOC_LIBS)
+mca_coll_pccl_la_SOURCES = \
+	mca_coll_pccl/component.c \
+	mca_coll_pccl/shim/ompi/mpi/fortran/base/fint_2_int.h
+
+dist_pkgdata_DATA =
