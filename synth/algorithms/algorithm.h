@@ -48,34 +48,42 @@ const uint32_t *pccl__route_links(const struct pccl__problem *problem, const str
  * is no route. */
 int64_t pccl__message_ps(const struct pccl__problem *problem, uint32_t from, uint32_t to, int64_t bytes);
 
+/* A number for a new writer, see struct pccl__route. */
+uint32_t pccl__problem_next_writer(const struct pccl__problem *problem);
+
 /* --- writing a schedule -------------------------------------------------------------------------------------------- */
 
-/* Writes a schedule rank by rank, in one or several phases; the steps of a phase begin at 0 and lie after those of the
- * phase before. A mirrored phase is written backwards: every message is turned round in time and direction, and copies
- * become reductions. So whoever can write an all-gather can write a reduce-scatter (mirrored) and an all-reduce (mirrored,
- * then plain), and a broadcast gives a reduce in the same way.
+/* How the messages of a phase are written down. Mirrored: turned round in time and direction, so that whoever can write
+ * an all-gather can write a reduce-scatter, whoever can write a scatter a gather, a broadcast a reduce. */
+enum pccl__phase {
+    PCCL__FORWARD,
+    PCCL__MIRRORED_COPY,  /* scatter -> gather */
+    PCCL__MIRRORED_REDUCE /* all-gather -> reduce-scatter, broadcast -> reduce */
+};
+
+/* Writes a schedule in one or several phases; the steps of a phase begin at 0 and lie after those of the phase before.
  * The first failure is kept and makes the later calls do nothing, so that only pccl__writer_close needs checking. */
 struct pccl__writer {
     const struct pccl__problem *problem;
     struct pccl_schedule *schedule;
     struct pccl_error *error;
-    uint32_t number;        /* see struct pccl__route */
-    uint32_t pieces;        /* chunks of one block: block i is chunks i * pieces and on */
+    uint32_t number; /* see struct pccl__route */
+    uint32_t pieces; /* chunks of one block: block i is chunks i * pieces and on */
     int status;
-    bool mirrored;          /* the current phase */
-    uint32_t first_message; /* of the current phase */
-    uint32_t first_step, num_steps; /* of the current phase */
+    enum pccl__phase phase;
+    uint32_t first_message, first_step, num_steps; /* of the current phase */
 };
 
 /* demand_pieces: what pccl_demand_create is given (an all-reduce by blocks has num_ranks * pieces of them). */
 void pccl__writer_open(struct pccl__writer *writer, const struct pccl__problem *problem, uint32_t pieces,
                        uint32_t demand_pieces, const char *method, struct pccl_error *error);
-void pccl__writer_phase(struct pccl__writer *writer, bool mirrored);
+/* Begins the next phase; the first is PCCL__FORWARD if nothing else is asked for. */
+void pccl__writer_phase(struct pccl__writer *writer, enum pccl__phase phase);
 /* A message over the pair's route. No chunks: nothing is sent (a block that does not exist needs no special case).
- * In a mirrored phase `from` is who receives, and it reduces. */
+ * In a mirrored phase `from` is who receives. */
 void pccl__writer_send(struct pccl__writer *writer, uint32_t step, uint32_t from, uint32_t to, const uint32_t *chunks,
                        uint32_t num_chunks);
-/* The same, combining at the receiver (plain phases only). */
+/* The same, combining at the receiver (forward phases only). */
 void pccl__writer_reduce(struct pccl__writer *writer, uint32_t step, uint32_t from, uint32_t to, const uint32_t *chunks,
                          uint32_t num_chunks);
 /* Seals and hands over the schedule, or frees it and returns the first error. */
