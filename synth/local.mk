@@ -14,6 +14,8 @@ libpcclsynth_la_SOURCES = \
 	synth/include/pccl/synth.h \
 	synth/include/pccl/topology.h \
 	synth/include/pccl/verify.h \
+	synth/algorithms/join.c \
+	synth/algorithms/reverse.c \
 	synth/base/arena.c \
 	synth/base/arena.h \
 	synth/base/array.c \
