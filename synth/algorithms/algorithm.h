@@ -24,6 +24,8 @@ struct pccl__problem {
     uint32_t root;
     int64_t block_bytes;          /* largest block: what one chunk holds if it is not cut */
     bool ordered;                 /* the operator does not commute (never set unless the collective reduces) */
+    const char *method;           /* name of the row of the portfolio that is being tried; a schedule carries it */
+    uint32_t variant;             /* what that row asks of its algorithm */
     struct pccl__routes *routes;  /* cache behind pccl__route, filled when a pair is first asked for */
 };
 

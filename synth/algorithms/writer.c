@@ -1,6 +1,8 @@
 /* Writes schedules: ranks to paths, phases, mirroring. */
 #include "algorithms/algorithm.h"
 
+#include <stddef.h>
+
 #include "base/error.h"
 
 void pccl__writer_fail(struct pccl__writer *writer, int status, const char *why)
