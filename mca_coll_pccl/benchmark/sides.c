@@ -1,0 +1,84 @@
+#include "bench.h"
+
+#include <stdio.h>
+
+#define PRIORITY "coll_pccl_priority"
+
+/* The component's priority, an int behind MPI's tool interface. Opened once, on every rank. */
+struct control {
+    MPI_T_cvar_handle handle;
+    int value; /* as the user set it */
+    bool usable;
+};
+
+static void control_open(struct control *control, char *notice, size_t notice_size)
+{
+    int provided, index, count;
+
+    *control = (struct control){.usable = false};
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) {
+        snprintf(notice, notice_size, "MPI's tool interface does not start, so pccl cannot be switched on and off.");
+        return;
+    }
+    if (MPI_T_cvar_get_index(PRIORITY, &index) != MPI_SUCCESS) {
+        snprintf(notice, notice_size,
+                 "pccl is not loaded: Open MPI has no parameter " PRIORITY ". Check `ompi_info --param coll pccl --level 9`;"
+                 " a component outside Open MPI's own directory needs"
+                 " --mca mca_base_component_path DIRECTORY:SYSTEM_DEFAULT.");
+        return;
+    }
+    if (MPI_T_cvar_handle_alloc(index, NULL, &control->handle, &count) != MPI_SUCCESS || count != 1 ||
+        MPI_T_cvar_read(control->handle, &control->value) != MPI_SUCCESS) {
+        snprintf(notice, notice_size, "the control variable " PRIORITY " cannot be read.");
+        return;
+    }
+    if (control->value <= 0) {
+        snprintf(notice, notice_size, "pccl is loaded but off: " PRIORITY " is %d. Start with --mca " PRIORITY " 100.",
+                 control->value);
+        return;
+    }
+    control->usable = true;
+}
+
+static int control_write(struct control *control, int value)
+{
+    return MPI_T_cvar_write(control->handle, &value) == MPI_SUCCESS ? 0 : -1;
+}
+
+static bool all_agree(bool value)
+{
+    int mine = value, all;
+
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
+    return all;
+}
+
+void bench_sides_create(struct bench_sides *sides)
+{
+    struct control control;
+    bool lowered;
+
+    *sides = (struct bench_sides){.has_pccl = false};
+    control_open(&control, sides->notice, sizeof(sides->notice));
+    sides->has_pccl = all_agree(control.usable);
+    lowered = sides->has_pccl && all_agree(control_write(&control, 0) == 0);
+    if (sides->has_pccl && !lowered) {
+        snprintf(sides->notice, sizeof(sides->notice), "the control variable " PRIORITY " cannot be written.");
+        sides->has_pccl = false;
+    }
+    if (!sides->has_pccl && control.usable && !sides->notice[0])
+        snprintf(sides->notice, sizeof(sides->notice), "pccl is not loaded, or off, on some of the ranks.");
+    MPI_Comm_dup(MPI_COMM_WORLD, &sides->comm[BENCH_DEFAULT]);
+    if (control.usable)
+        control_write(&control, control.value);
+    if (sides->has_pccl)
+        MPI_Comm_dup(MPI_COMM_WORLD, &sides->comm[BENCH_PCCL]);
+    MPI_T_finalize();
+}
+
+void bench_sides_free(struct bench_sides *sides)
+{
+    if (sides->has_pccl)
+        MPI_Comm_free(&sides->comm[BENCH_PCCL]);
+    MPI_Comm_free(&sides->comm[BENCH_DEFAULT]);
+}
