@@ -26,4 +26,6 @@ libpcclsynth_la_SOURCES = \
 	synth/base/error.c \
 	synth/base/error.h \
 	synth/base/random.c \
-	synth/base/random.h
+	synth/base/random.h \
+	synth/schedule/demand.c \
+	synth/schedule/schedule.c

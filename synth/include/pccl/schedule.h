@@ -21,14 +21,14 @@ struct pccl_path {
 
 struct pccl_message {
     uint32_t step;
-    uint32_t path : 31;
+    uint32_t path : 30;
     uint32_t reduce : 1;
-    uint32_t payload : 31; /* a chunk, or, if list = 1, an index into lists */
     uint32_t list : 1;
+    uint32_t payload; /* a chunk, or, if list = 1, an index into lists */
 };
 
 struct pccl_chunk_list {
-    uint32_t first, count; /* in list_chunks; chunks in the order in which they lie in the message */
+    uint32_t first, count; /* in list_chunks; ascending, which is the order in which they lie in the message */
 };
 
 struct pccl_schedule {
@@ -52,9 +52,11 @@ int pccl_schedule_create(struct pccl_demand *demand, const struct pccl_topology 
                          struct pccl_schedule **schedule, struct pccl_error *error);
 void pccl_schedule_free(struct pccl_schedule *schedule);
 
-/* Growing it. Paths are interned: equal links give the same number; returns PCCL_NONE when out of memory. */
+/* Growing it. Paths are interned: equal links give the same number; returns PCCL_NONE when out of memory or if there is
+ * no link or one that the topology does not have. */
 uint32_t pccl_schedule_path(struct pccl_schedule *schedule, const struct pccl_topology *topology, const uint32_t *links,
                             uint32_t num_links);
+/* Any order of chunks; PCCL_ERR_INVALID for a path or a chunk that does not exist, or no chunk at all. */
 int pccl_schedule_add(struct pccl_schedule *schedule, uint32_t step, uint32_t path, bool reduce, const uint32_t *chunks,
                       uint32_t num_chunks);
 /* Sorts by (step, order of adding) and trims the arrays: call once, after the last add. */
