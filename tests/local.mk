@@ -1,13 +1,36 @@
-# Tests: unit tests of the library (cmocka), script tests of the project, tests under mpirun. `make check` runs them all.
+# Tests: unit tests of the library (cmocka), script tests of the project, tests under mpirun. `make check` runs them all;
+# tests/all.sh runs these and more.
 #
-# A unit test: write tests/unit/test_NOUN.c, add `tests/unit/test_NOUN` to UNIT_TESTS below, in alphabetical order.
-if HAVE_CMOCKA
+# A unit test: write tests/unit/test_NOUN.c and add tests/unit/test_NOUN to UNIT_TESTS, in alphabetical order. Data files
+# go into tests/data/ and are opened as PCCL_TEST_DATA "/name".
 UNIT_TESTS =
 
+if HAVE_CMOCKA
 check_PROGRAMS += $(UNIT_TESTS)
 TESTS += $(UNIT_TESTS)
 endif
 
+# For every program without flags of its own, that is for the unit tests.
 AM_CPPFLAGS = -I$(top_srcdir)/synth/include -I$(top_srcdir)/synth $(HWLOC_CFLAGS) $(CJSON_CFLAGS) $(CMOCKA_CFLAGS) \
 	-DPCCL_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
-LDADD = libpcclsynth.la $(CMOCKA_LIBS)
+LDADD = libpcclsynth.la $(CMOCKA_LIBS) $(HWLOC_LIBS) $(CJSON_LIBS)
+
+SCRIPT_TESTS = tests/check/layers.sh tests/check/exports.sh tests/check/install.sh tests/check/readme.sh
+TESTS += $(SCRIPT_TESTS)
+# Two of them read what the other makes and the build directory, which make would otherwise change under them.
+tests/check/install.log: tests/check/exports.log
+
+EXTRA_DIST += $(SCRIPT_TESTS) tests/all.sh tests/common.sh tests/demo.sh tests/packages.sh
+
+# Every test has a time limit.
+TEST_EXTENSIONS = .sh
+LOG_COMPILER = timeout
+AM_LOG_FLAGS = -k 10 300
+SH_LOG_COMPILER = timeout
+AM_SH_LOG_FLAGS = -k 10 900 $(SHELL)
+AM_TESTS_ENVIRONMENT = \
+	PCCL_SOURCE='$(abs_top_srcdir)'; export PCCL_SOURCE; \
+	PCCL_BUILD='$(abs_top_builddir)'; export PCCL_BUILD; \
+	MPICC='$(MPICC)'; export MPICC; \
+	MPIRUN='$(MPIRUN)'; export MPIRUN; \
+	OMPI_INFO='$(OMPI_INFO)'; export OMPI_INFO;

@@ -1,0 +1,75 @@
+# Sourced by the scripts in tests/. Runs commands with a time limit, one line per test, and counts.
+
+passed=0
+failed=0
+skipped=0
+
+# Open MPI refuses to start as root unless told twice, which is right on a desktop and in the way in a container.
+if [ "$(id -u)" -eq 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+fi
+
+# More ranks than cores, nothing but shared memory, no binding: what every mpirun of the tests is started with.
+mpi_test_options="--oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl vader,self"
+
+# print_log FILE: the end of a log, indented.
+print_log() {
+    tail -n 40 "$1" | sed 's/^/    | /'
+}
+
+# run NAME SECONDS COMMAND...: PASS if the command succeeds in time, SKIP if it exits with 77, else FAIL and the end of
+# its output. The whole output is kept in $logs/NAME.log.
+run() {
+    run_name=$1
+    run_limit=$2
+    shift 2
+    run_start=$(date +%s)
+    run_status=0
+    timeout -k 10 "$run_limit" "$@" >"$logs/$run_name.log" 2>&1 </dev/null || run_status=$?
+    run_seconds=$(($(date +%s) - run_start))
+    case $run_status in
+    0)
+        passed=$((passed + 1))
+        echo "PASS $run_name ($run_seconds s)"
+        return 0
+        ;;
+    77)
+        skipped=$((skipped + 1))
+        echo "SKIP $run_name: $(tail -n 1 "$logs/$run_name.log")"
+        return 0
+        ;;
+    124 | 137) echo "FAIL $run_name: no end after $run_limit s" ;;
+    *) echo "FAIL $run_name: exit status $run_status after $run_seconds s" ;;
+    esac
+    failed=$((failed + 1))
+    print_log "$logs/$run_name.log"
+    return 1
+}
+
+# relay NAME SECONDS COMMAND...: for commands that print lines "PASS name", "FAIL name: why", "SKIP name: why" themselves:
+# shows and counts those. A command that fails without a FAIL line, or says nothing, counts as one failure.
+relay() {
+    relay_name=$1
+    relay_limit=$2
+    shift 2
+    relay_log=$logs/$relay_name.log
+    relay_status=0
+    timeout -k 10 "$relay_limit" "$@" >"$relay_log" 2>&1 </dev/null || relay_status=$?
+    grep -E '^(PASS|FAIL|SKIP) ' "$relay_log" || true
+    relay_failed=$(grep -c '^FAIL ' "$relay_log" || true)
+    passed=$((passed + $(grep -c '^PASS ' "$relay_log" || true)))
+    skipped=$((skipped + $(grep -c '^SKIP ' "$relay_log" || true)))
+    failed=$((failed + relay_failed))
+    if [ "$relay_failed" -eq 0 ] && { [ "$relay_status" -ne 0 ] || ! grep -q '^\(PASS\|SKIP\) ' "$relay_log"; }; then
+        failed=$((failed + 1))
+        relay_failed=1
+        echo "FAIL $relay_name: exit status $relay_status (124: no end after $relay_limit s)"
+    fi
+    [ "$relay_failed" -eq 0 ] || print_log "$relay_log"
+}
+
+# count_up: the last line of a test script; its status is that of the script.
+count_up() {
+    echo "$passed passed, $failed failed, $skipped skipped"
+    [ "$failed" -eq 0 ]
+}
