@@ -25,7 +25,24 @@ libpcclsynth_la_SOURCES = \
 	synth/base/digest.h \
 	synth/base/error.c \
 	synth/base/error.h \
+	synth/base/quantity.c \
+	synth/base/quantity.h \
 	synth/base/random.c \
 	synth/base/random.h \
+	synth/io/topology_create.c \
 	synth/schedule/demand.c \
-	synth/schedule/schedule.c
+	synth/schedule/schedule.c \
+	synth/topology/builder.c \
+	synth/topology/clusters.c \
+	synth/topology/fattree.c \
+	synth/topology/generators.c \
+	synth/topology/generators.h \
+	synth/topology/grids.c \
+	synth/topology/private.h \
+	synth/topology/routes.c \
+	synth/topology/routes.h \
+	synth/topology/search.c \
+	synth/topology/search.h \
+	synth/topology/spec.c \
+	synth/topology/spec.h \
+	synth/topology/topology.c

@@ -22,11 +22,15 @@ struct pccl_vertex {
     int64_t receive_overhead_ps; /* device only: CPU time a message costs its receiver (LogGP o_r), >= 0 */
 };
 
+/* Where the numbers of a link come from. Nothing depends on it; people want to know. */
+enum pccl_origin { PCCL_ORIGIN_DEFAULT, PCCL_ORIGIN_DECLARED, PCCL_ORIGIN_MEASURED };
+
 struct pccl_link {
     uint32_t source, target; /* vertices */
     int64_t latency_ps;      /* >= 0 */
     int64_t ps_per_mib;      /* time that 2^20 bytes hold the link (LogGP G); >= 0, 0 = infinitely fast */
     uint32_t capacity;       /* links with the same number share one capacity (a NIC, a bus): one byte at a time */
+    uint32_t origin;         /* enum pccl_origin */
 };
 
 /* How the network itself moves a message between two devices that are not joined by one link. */
@@ -34,7 +38,7 @@ enum pccl_routing {
     PCCL_ROUTING_NONE,            /* only switches forward; devices relay in software (accelerator fabrics) */
     PCCL_ROUTING_SHORTEST,        /* fewest links through any vertex; ties by destination, so loads spread (IP, up-down) */
     PCCL_ROUTING_DIMENSION_ORDER, /* grids: dimension 0 first, shorter way round, ties to the increasing side */
-    PCCL_ROUTING_TABLE            /* given with the topology */
+    PCCL_ROUTING_TABLE            /* given with the topology: made by pccl_topology_place only */
 };
 
 struct pccl_topology {
@@ -59,8 +63,9 @@ struct pccl_topology {
 
 /* --- making one ------------------------------------------------------------------------------------------------- */
 
-/* From text: a generator ("torus:4x4", "fattree:4x8:taper=4", see doc/topologies.md) or the path of a JSON file (any
- * text that contains '/' or ends in ".json"). The caller frees *topology with pccl_topology_free. */
+/* From text: a generator ("torus:4x4", "fattree:4x8:taper=4", see doc/topologies.md) or else the path of a JSON file (any
+ * text that contains '/' or ends in ".json" and does not begin with the name of a generator and a colon). The caller
+ * frees *topology with pccl_topology_free. */
 int pccl_topology_create(const char *text, struct pccl_topology **topology, struct pccl_error *error);
 void pccl_topology_free(struct pccl_topology *topology);
 
@@ -75,13 +80,16 @@ void pccl_topology_set_overheads(struct pccl_topology_builder *builder, uint32_t
 void pccl_topology_add_link(struct pccl_topology_builder *builder, uint32_t source, uint32_t target, int64_t latency_ps,
                             int64_t ps_per_mib, uint32_t capacity);
 void pccl_topology_set_routing(struct pccl_topology_builder *builder, enum pccl_routing routing);
+/* Where the numbers of the links added from now on come from; PCCL_ORIGIN_DECLARED before the first call. */
+void pccl_topology_set_origin(struct pccl_topology_builder *builder, enum pccl_origin origin);
 /* Declares a grid; devices must have been added in the order given at `dimensions` above. */
 void pccl_topology_set_grid(struct pccl_topology_builder *builder, uint32_t num_dimensions, const uint32_t *extents,
                             const bool *wraps);
 /* Frees the builder in every case. */
 int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topology **topology, struct pccl_error *error);
 
-/* The same graph with every link turned round (link numbers stay); reductions are planned on it. */
+/* The same graph with every link turned round (link numbers stay); reductions are planned on it. Its route from s to t
+ * is the original's route from t to s, backwards. */
 int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topology **reversed, struct pccl_error *error);
 
 /* --- asking it ---------------------------------------------------------------------------------------------------- */

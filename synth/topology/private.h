@@ -1,0 +1,38 @@
+/* What the library's own files know of a topology beyond its public header. */
+#ifndef PCCL__TOPOLOGY_PRIVATE_H
+#define PCCL__TOPOLOGY_PRIVATE_H
+
+#include "base/arena.h"
+#include "pccl/topology.h"
+
+#define PCCL__MAX_VERTICES (1u << 24)
+#define PCCL__MAX_LINKS (1u << 24)
+#define PCCL__MAX_LATENCY_PS (INT64_C(1) << 38) /* 0.27 s: 2^24 of them still add up in 64 bits */
+#define PCCL__MAX_PS_PER_MIB INT64_C(1048576000000000000) /* 1 byte per second */
+
+struct pccl__routes; /* routes.h */
+
+struct pccl__topology {
+    struct pccl_topology base; /* first: a struct pccl_topology * of the library is always one of these */
+    struct pccl__arena arena;  /* every array of base */
+    struct pccl__routes *routes;
+    bool reversed; /* base is turned round; routes are those of the original, backwards */
+    uint32_t *names; /* hash table of vertices by name, num_name_slots a power of two */
+    uint32_t num_name_slots;
+};
+
+static inline const struct pccl__topology *pccl__topology_of(const struct pccl_topology *topology)
+{
+    return (const struct pccl__topology *)(const void *)topology;
+}
+
+/* Fills first_out, out_links, first_in, in_links and the names from vertices and links. */
+int pccl__topology_index(struct pccl__topology *topology);
+/* Fills digest; everything else must be in place. */
+void pccl__topology_digest(struct pccl__topology *topology);
+
+/* Both directions of a cable, each with a capacity of its own. */
+void pccl__topology_add_cable(struct pccl_topology_builder *builder, uint32_t a, uint32_t b, int64_t latency_ps,
+                              int64_t ps_per_mib);
+
+#endif

@@ -1,0 +1,15 @@
+/* What pccl_topology_route looks up. Shared by a topology and its reverse, immutable once made. */
+#ifndef PCCL__ROUTES_H
+#define PCCL__ROUTES_H
+
+#include "topology/private.h"
+
+/* For a topology that is complete but for this and its digest. Fails only for want of memory. */
+int pccl__routes_create(const struct pccl__topology *topology, struct pccl__routes **routes);
+struct pccl__routes *pccl__routes_share(struct pccl__routes *routes);
+/* Freed with the last holder; NULL is allowed. */
+void pccl__routes_release(struct pccl__routes *routes);
+/* Of what the rule knows beyond the public fields. */
+uint64_t pccl__routes_digest(const struct pccl__routes *routes);
+
+#endif
