@@ -14,8 +14,23 @@ libpcclsynth_la_SOURCES = \
 	synth/include/pccl/synth.h \
 	synth/include/pccl/topology.h \
 	synth/include/pccl/verify.h \
+	synth/algorithms/algorithm.h \
+	synth/algorithms/doubling.c \
+	synth/algorithms/exchange.c \
+	synth/algorithms/exchange.h \
+	synth/algorithms/gatherer.c \
 	synth/algorithms/join.c \
+	synth/algorithms/order.c \
+	synth/algorithms/pairwise.c \
+	synth/algorithms/portfolio.c \
+	synth/algorithms/portfolio.h \
+	synth/algorithms/problem.c \
 	synth/algorithms/reverse.c \
+	synth/algorithms/ring.c \
+	synth/algorithms/tree.c \
+	synth/algorithms/tree.h \
+	synth/algorithms/treecast.c \
+	synth/algorithms/writer.c \
 	synth/base/arena.c \
 	synth/base/arena.h \
 	synth/base/array.c \

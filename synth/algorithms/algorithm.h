@@ -76,9 +76,9 @@ struct pccl__writer {
     uint32_t first_message, first_step, num_steps; /* of the current phase */
 };
 
-/* demand_pieces: what pccl_demand_create is given (an all-reduce by blocks has num_ranks * pieces of them). */
+/* The schedule's method is problem->method. demand_pieces: what pccl_demand_create is given (an all-reduce by blocks has num_ranks * pieces of them). */
 void pccl__writer_open(struct pccl__writer *writer, const struct pccl__problem *problem, uint32_t pieces,
-                       uint32_t demand_pieces, const char *method, struct pccl_error *error);
+                       uint32_t demand_pieces, struct pccl_error *error);
 /* Begins the next phase; the first is PCCL__FORWARD if nothing else is asked for. */
 void pccl__writer_phase(struct pccl__writer *writer, enum pccl__phase phase);
 /* A message over the pair's route. No chunks: nothing is sent (a block that does not exist needs no special case).
@@ -95,6 +95,28 @@ void pccl__writer_fail(struct pccl__writer *writer, int status, const char *why)
 
 /* PCCL_ERR_UNSUPPORTED with this reason: `return pccl__reject(error, "needs a power of two of ranks");` */
 int pccl__reject(struct pccl_error *error, const char *why);
+
+/* --- building blocks of the classical algorithms ---------------------------------------------------------------------- */
+
+/* In which order an algorithm lays the ranks along its pattern. */
+enum pccl__order {
+    PCCL__BY_RANK,    /* 0, 1, 2 ... */
+    PCCL__BY_PLACE    /* a short closed tour through the topology, see order.c */
+};
+
+/* Fills order[num_ranks]. Never fails for lack of a good tour: it then is merely long. */
+int pccl__order_make(const struct pccl__problem *problem, enum pccl__order kind, uint32_t *order, struct pccl_error *error);
+
+/* 1 - 2 + 4 - ... with k + 1 terms: 1, -1, 3, -5, 11 (Swing, De Sensi et al., 2024; Bine trees, 2025). */
+int64_t pccl__signed_distance(uint32_t k);
+
+/* Writes an all-gather: rank i begins with block i, that is chunks i * writer->pieces and on, and all end with all. */
+typedef void pccl__gatherer(struct pccl__writer *writer, void *context);
+
+/* Makes of an all-gather whatever is asked: all-gather, barrier (zero bytes), reduce-scatter (mirrored), all-reduce
+ * (both, Rabenseifner), broadcast (scatter before it, van de Geijn), reduce (the mirror of that). */
+int pccl__gatherer_serve(const struct pccl__problem *problem, uint32_t pieces, pccl__gatherer *gather, void *context,
+                         struct pccl_schedule **schedule, struct pccl_error *error);
 
 /* --- joining and reversing (reverse.c) ------------------------------------------------------------------------------ */
 

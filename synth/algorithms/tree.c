@@ -1,0 +1,249 @@
+/* Shapes of trees. Each shape says who the parent of a position is; the rest is common. */
+#include "algorithms/tree.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/error.h"
+
+/* A tree in the making: the later a rank's key, the earlier its parent serves it. */
+struct growth {
+    struct pccl__tree *tree;
+    const struct pccl__problem *problem;
+    uint32_t *key; /* [num_ranks], below num_ranks */
+};
+
+/* Binary tree over positions first .. end-1 in preorder: subtrees are intervals. */
+static void grow_binary(uint32_t *parent, uint32_t first, uint32_t end)
+{
+    while (end - first > 1) {
+        uint32_t second = first + 1 + (end - first) / 2;
+        parent[first + 1] = first;
+        if (second < end) {
+            parent[second] = first;
+            grow_binary(parent, second, end);
+        }
+        end = second < end ? second : end;
+        first++;
+    }
+}
+
+/* parent[v] of positions 1 .. count-1. */
+static void grow_positions(enum pccl__shape shape, uint32_t count, uint32_t *parent)
+{
+    for (uint32_t v = 1; v < count; v++) {
+        parent[v] = shape == PCCL__FLAT ? 0 : shape == PCCL__BINOMIAL ? (v & (v - 1)) : v - 1;
+    }
+    if (shape == PCCL__BINARY) {
+        grow_binary(parent, 0, count);
+    }
+}
+
+/* Lays a shape over the ranks that rank_at gives for positions 0 .. count-1. */
+static void lay(struct growth *growth, enum pccl__shape shape, uint32_t count, const uint32_t *rank_at, uint32_t *scratch)
+{
+    grow_positions(shape, count, scratch);
+    for (uint32_t v = 1; v < count; v++) {
+        growth->tree->parent[rank_at[v]] = rank_at[scratch[v]];
+        growth->key[rank_at[v]] = v;
+    }
+}
+
+/* Left and right of the root separately, so that every subtree is an interval of ranks. */
+static void lay_ordered(struct growth *growth, enum pccl__shape shape, uint32_t *rank_at, uint32_t *scratch)
+{
+    uint32_t root = growth->tree->root, n = growth->tree->num_ranks;
+    for (uint32_t v = 0; v < n - root; v++) {
+        rank_at[v] = root + v;
+    }
+    lay(growth, shape, n - root, rank_at, scratch);
+    for (uint32_t v = 0; v <= root; v++) {
+        rank_at[v] = root - v;
+    }
+    lay(growth, shape, root + 1, rank_at, scratch);
+}
+
+/* Positions in the given order, turned so that the root comes first. */
+static void place_from_root(const struct pccl__tree *tree, const uint32_t *order, uint32_t *rank_at)
+{
+    uint32_t n = tree->num_ranks, start = 0;
+    while (order != NULL ? order[start] != tree->root : start != tree->root) {
+        start++;
+    }
+    for (uint32_t v = 0; v < n; v++) {
+        uint32_t at = start + v < n ? start + v : start + v - n;
+        rank_at[v] = order != NULL ? order[at] : at;
+    }
+}
+
+/* In round i every holder reaches the one at signed distance 1 - 2 + 4 - ... (K - i terms) away. */
+static int lay_bine(struct growth *growth, const uint32_t *rank_at, uint32_t *position_round, struct pccl_error *error)
+{
+    uint32_t n = growth->tree->num_ranks, rounds = 0, reached = 1;
+    while ((UINT32_C(1) << rounds) < n && rounds < 31) {
+        rounds++;
+    }
+    position_round[0] = 1;
+    for (uint32_t round = 0; round < rounds; round++) {
+        int64_t distance = pccl__signed_distance(rounds - 1 - round);
+        for (uint32_t v = 0; v < n; v++) {
+            if (position_round[v] == 0 || position_round[v] > round + 1) {
+                continue;
+            }
+            int64_t signed_peer = (int64_t)v + (v % 2 == 0 ? distance : -distance);
+            uint32_t peer = (uint32_t)(((signed_peer % n) + n) % n);
+            if (position_round[peer] == 0) {
+                position_round[peer] = round + 2;
+                growth->tree->parent[rank_at[peer]] = rank_at[v];
+                growth->key[rank_at[peer]] = rounds - round < n ? rounds - round : n - 1;
+                reached++;
+            }
+        }
+    }
+    return reached == n ? 0 : pccl__reject(error, "signed distances do not reach every rank of a group this large");
+}
+
+/* Nearest pairs first (Prim): fewest links, then least deep, then smallest rank. */
+static int lay_spanning(struct growth *growth, uint32_t *depth, uint32_t *links, struct pccl_error *error)
+{
+    struct pccl__tree *tree = growth->tree;
+    uint32_t n = tree->num_ranks, newest = tree->root;
+    for (uint32_t rank = 0; rank < n; rank++) {
+        links[rank] = PCCL_NONE;
+    }
+    for (uint32_t count = 1; count < n; count++) {
+        uint32_t best = PCCL_NONE;
+        for (uint32_t rank = 0; rank < n; rank++) {
+            if (rank == tree->root || growth->key[rank] != 0) {
+                continue;
+            }
+            const struct pccl__route *route = pccl__route(growth->problem, newest, rank);
+            if (route != NULL && (route->num_links < links[rank] ||
+                                  (route->num_links == links[rank] && depth[newest] + 1 < depth[rank]))) {
+                links[rank] = route->num_links;
+                depth[rank] = depth[newest] + 1;
+                tree->parent[rank] = newest;
+            }
+            if (links[rank] != PCCL_NONE && (best == PCCL_NONE || links[rank] < links[best] ||
+                                             (links[rank] == links[best] && depth[rank] < depth[best]))) {
+                best = rank;
+            }
+        }
+        if (best == PCCL_NONE) {
+            return pccl__reject(error, "the ranks are not connected by routes");
+        }
+        growth->key[best] = n - count;
+        newest = best;
+    }
+    return 0;
+}
+
+/* Children in serving order: by falling key, then rising rank. */
+static void collect_children(const struct growth *growth, uint32_t *by_key, uint32_t *fill)
+{
+    struct pccl__tree *tree = growth->tree;
+    uint32_t n = tree->num_ranks;
+    for (uint32_t rank = 0; rank < n; rank++) {
+        fill[n - 1 - growth->key[rank]]++;
+    }
+    for (uint32_t i = 0, sum = 0; i < n; i++) {
+        uint32_t count = fill[i];
+        fill[i] = sum;
+        sum += count;
+    }
+    for (uint32_t rank = 0; rank < n; rank++) {
+        by_key[fill[n - 1 - growth->key[rank]]++] = rank;
+        if (rank != tree->root) {
+            tree->first_child[tree->parent[rank] + 1]++;
+        }
+    }
+    for (uint32_t rank = 0; rank < n; rank++) {
+        tree->first_child[rank + 1] += tree->first_child[rank];
+        fill[rank] = tree->first_child[rank];
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (by_key[i] != tree->root) {
+            tree->children[fill[tree->parent[by_key[i]]]++] = by_key[i];
+        }
+    }
+}
+
+/* Preorder that visits the child served last first: in most shapes this is the order of positions. */
+static void collect_preorder(struct pccl__tree *tree, uint32_t *stack)
+{
+    uint32_t depth = 0, count = 0;
+    stack[depth++] = tree->root;
+    while (depth > 0) {
+        uint32_t rank = stack[--depth];
+        tree->preorder[count++] = rank;
+        for (uint32_t c = tree->first_child[rank]; c < tree->first_child[rank + 1]; c++) {
+            stack[depth++] = tree->children[c];
+        }
+    }
+    while (count-- > 0) {
+        uint32_t rank = tree->preorder[count];
+        tree->size[rank]++;
+        if (rank != tree->root) {
+            tree->size[tree->parent[rank]] += tree->size[rank];
+        }
+    }
+}
+
+static int grow(struct growth *growth, enum pccl__shape shape, const uint32_t *order, uint32_t *scratch,
+                struct pccl_error *error)
+{
+    struct pccl__tree *tree = growth->tree;
+    uint32_t *rank_at = scratch, *rest = scratch + tree->num_ranks;
+    if (shape == PCCL__SPANNING || shape == PCCL__BINE) {
+        if (growth->problem->ordered) {
+            return pccl__reject(error, "its subtrees are not intervals of ranks, as the operator needs");
+        }
+        if (shape == PCCL__SPANNING) {
+            return lay_spanning(growth, rank_at, rest, error);
+        }
+        place_from_root(tree, order, rank_at);
+        return lay_bine(growth, rank_at, rest, error);
+    }
+    if (growth->problem->ordered) {
+        lay_ordered(growth, shape, rank_at, rest);
+    } else {
+        place_from_root(tree, order, rank_at);
+        lay(growth, shape, tree->num_ranks, rank_at, rest);
+    }
+    return 0;
+}
+
+int pccl__tree_make(struct pccl__tree *tree, const struct pccl__problem *problem, enum pccl__shape shape, uint32_t root,
+                    const uint32_t *order, struct pccl_error *error)
+{
+    uint32_t n = problem->num_ranks;
+    *tree = (struct pccl__tree){.num_ranks = n, .root = root};
+    uint32_t *all = pccl__array_new(8 * (size_t)n + 1, sizeof *all);
+    if (all == NULL) {
+        return pccl__fail_memory(error);
+    }
+    tree->parent = all;
+    tree->children = all + n;
+    tree->preorder = all + 2 * (size_t)n;
+    tree->size = all + 3 * (size_t)n;
+    tree->first_child = all + 4 * (size_t)n;
+    struct growth growth = {.tree = tree, .problem = problem, .key = all + 5 * (size_t)n + 1};
+    uint32_t *scratch = all + 6 * (size_t)n + 1;
+    int status = grow(&growth, shape, order, scratch, error);
+    if (status != 0) {
+        return status;
+    }
+    tree->parent[root] = PCCL_NONE;
+    for (uint32_t i = 0; i < 2 * n; i++) {
+        scratch[i] = 0;
+    }
+    collect_children(&growth, scratch, scratch + n);
+    collect_preorder(tree, scratch);
+    return 0;
+}
+
+void pccl__tree_free(struct pccl__tree *tree)
+{
+    free(tree->parent);
+    tree->parent = NULL;
+}

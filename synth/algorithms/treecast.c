@@ -1,0 +1,193 @@
+/* Algorithms on trees: broadcast and scatter go down; reduce and gather are their mirrors; the rest goes up and down. */
+#include <stdlib.h>
+
+#include "algorithms/portfolio.h"
+#include "algorithms/tree.h"
+#include "base/array.h"
+#include "base/error.h"
+
+/* Serves one rank: each group to all children, then the next group. got[g] is the first step at which it has group g. */
+static void serve_children(struct pccl__writer *writer, const struct pccl__tree *tree, uint32_t rank, uint32_t *got,
+                           const uint32_t *chunks, uint32_t num_chunks, uint32_t group)
+{
+    uint32_t groups = (num_chunks + group - 1) / group, step = 0;
+    for (uint32_t g = 0; g < groups; g++) {
+        uint32_t count = g + 1 < groups ? group : num_chunks - g * group;
+        uint32_t ready = got[(size_t)rank * groups + g];
+        step = step > ready ? step : ready;
+        for (uint32_t c = tree->first_child[rank]; c < tree->first_child[rank + 1]; c++) {
+            pccl__writer_send(writer, step, rank, tree->children[c], chunks + (size_t)g * group, count);
+            got[(size_t)tree->children[c] * groups + g] = ++step;
+        }
+    }
+}
+
+void pccl__tree_broadcast(struct pccl__writer *writer, const struct pccl__tree *tree, uint32_t num_chunks, uint32_t group)
+{
+    uint32_t groups = (num_chunks + group - 1) / group;
+    uint32_t *got = pccl__array_new((size_t)tree->num_ranks * groups, sizeof *got);
+    uint32_t *chunks = pccl__array_new(num_chunks, sizeof *chunks);
+    if (got == NULL || chunks == NULL) {
+        pccl__writer_fail(writer, PCCL_ERR_MEMORY, "out of memory");
+    } else {
+        for (uint32_t i = 0; i < num_chunks; i++) {
+            chunks[i] = i;
+        }
+        for (uint32_t i = 0; i < tree->num_ranks; i++) {
+            serve_children(writer, tree, tree->preorder[i], got, chunks, num_chunks, group);
+        }
+    }
+    free(chunks);
+    free(got);
+}
+
+void pccl__tree_scatter(struct pccl__writer *writer, const struct pccl__tree *tree, const uint32_t *chunks,
+                        const uint32_t *first)
+{
+    uint32_t n = tree->num_ranks, total = first[n];
+    uint32_t *got = pccl__array_new(3 * (size_t)n + 1 + total, sizeof *got);
+    if (got == NULL) {
+        pccl__writer_fail(writer, PCCL_ERR_MEMORY, "out of memory");
+        return;
+    }
+    /* parcel: the chunks in preorder of their ranks; a subtree's are parcel[begin[at[r]] .. begin[at[r] + size[r]] - 1]. */
+    uint32_t *at = got + n, *begin = at + n, *parcel = begin + n + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t rank = tree->preorder[i];
+        at[rank] = i;
+        begin[i + 1] = begin[i];
+        for (uint32_t c = first[rank]; c < first[rank + 1]; c++) {
+            parcel[begin[i + 1]++] = chunks[c];
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t rank = tree->preorder[i], step = got[rank];
+        for (uint32_t c = tree->first_child[rank]; c < tree->first_child[rank + 1]; c++) {
+            uint32_t child = tree->children[c], from = begin[at[child]];
+            uint32_t count = begin[at[child] + tree->size[child]] - from;
+            pccl__writer_send(writer, step, rank, child, parcel + from, count);
+            got[child] = ++step;
+        }
+    }
+    free(got);
+}
+
+void pccl__tree_scatter_blocks(struct pccl__writer *writer, const struct pccl__tree *tree)
+{
+    uint32_t n = tree->num_ranks, pieces = writer->pieces;
+    uint32_t *chunks = pccl__array_new((size_t)n * pieces + n + 1, sizeof *chunks);
+    if (chunks == NULL) {
+        pccl__writer_fail(writer, PCCL_ERR_MEMORY, "out of memory");
+        return;
+    }
+    uint32_t *first = chunks + (size_t)n * pieces;
+    for (uint32_t rank = 0; rank <= n; rank++) {
+        first[rank] = rank * pieces;
+    }
+    for (uint32_t chunk = 0; chunk < n * pieces; chunk++) {
+        chunks[chunk] = chunk;
+    }
+    pccl__tree_scatter(writer, tree, chunks, first);
+    free(chunks);
+}
+
+/* All-to-all: everything to the root and from there to where it belongs. Only for groups where nothing better exists. */
+static void exchange_over_root(struct pccl__writer *writer, const struct pccl__tree *tree)
+{
+    uint32_t n = tree->num_ranks, pieces = writer->pieces;
+    size_t total = (size_t)n * n * pieces;
+    uint32_t *chunks = total <= UINT32_MAX / 4 ? pccl__array_new(total + n + 1, sizeof *chunks) : NULL;
+    if (chunks == NULL) {
+        pccl__writer_fail(writer, PCCL_ERR_MEMORY, "out of memory");
+        return;
+    }
+    uint32_t *first = chunks + total;
+    for (uint32_t rank = 0; rank <= n; rank++) {
+        first[rank] = rank * n * pieces;
+    }
+    for (uint32_t chunk = 0; chunk < total; chunk++) {
+        chunks[chunk] = chunk;
+    }
+    pccl__writer_phase(writer, PCCL__MIRRORED_COPY);
+    pccl__tree_scatter(writer, tree, chunks, first);
+    for (uint32_t to = 0, i = 0; to < n; to++) {
+        for (uint32_t from = 0; from < n; from++) {
+            for (uint32_t piece = 0; piece < pieces; piece++) {
+                chunks[i++] = (from * n + to) * pieces + piece;
+            }
+        }
+    }
+    pccl__writer_phase(writer, PCCL__FORWARD);
+    pccl__tree_scatter(writer, tree, chunks, first);
+    free(chunks);
+}
+
+static void write_collective(struct pccl__writer *writer, const struct pccl__tree *tree)
+{
+    uint32_t pieces = writer->pieces, all = tree->num_ranks * pieces;
+    switch (writer->problem->collective) {
+    case PCCL_ALLREDUCE:
+        pccl__writer_phase(writer, PCCL__MIRRORED_REDUCE);
+        pccl__tree_broadcast(writer, tree, pieces, 1);
+        pccl__writer_phase(writer, PCCL__FORWARD);
+        pccl__tree_broadcast(writer, tree, pieces, 1);
+        break;
+    case PCCL_BROADCAST:
+        pccl__tree_broadcast(writer, tree, pieces, 1);
+        break;
+    case PCCL_REDUCE:
+        pccl__writer_phase(writer, PCCL__MIRRORED_REDUCE);
+        pccl__tree_broadcast(writer, tree, pieces, 1);
+        break;
+    case PCCL_SCATTER:
+        pccl__tree_scatter_blocks(writer, tree);
+        break;
+    case PCCL_GATHER:
+        pccl__writer_phase(writer, PCCL__MIRRORED_COPY);
+        pccl__tree_scatter_blocks(writer, tree);
+        break;
+    case PCCL_REDUCE_SCATTER:
+        pccl__writer_phase(writer, PCCL__MIRRORED_REDUCE);
+        pccl__tree_broadcast(writer, tree, all, all);
+        pccl__writer_phase(writer, PCCL__FORWARD);
+        pccl__tree_scatter_blocks(writer, tree);
+        break;
+    case PCCL_ALLGATHER:
+    case PCCL_BARRIER:
+        pccl__writer_phase(writer, PCCL__MIRRORED_COPY);
+        pccl__tree_scatter_blocks(writer, tree);
+        pccl__writer_phase(writer, PCCL__FORWARD);
+        pccl__tree_broadcast(writer, tree, all, all);
+        break;
+    case PCCL_ALLTOALL:
+        exchange_over_root(writer, tree);
+        break;
+    default:
+        pccl__writer_fail(writer, PCCL_ERR_UNSUPPORTED, "no tree serves this collective");
+    }
+}
+
+int pccl__tree_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                         struct pccl_error *error)
+{
+    struct pccl__tree tree = {0};
+    uint32_t *order = NULL;
+    int status = 0;
+    if (PCCL__VARIANT_ORDER(problem->variant) == PCCL__BY_PLACE) {
+        order = pccl__array_new(problem->num_ranks, sizeof *order);
+        status = order != NULL ? pccl__order_make(problem, PCCL__BY_PLACE, order, error) : pccl__fail_memory(error);
+    }
+    if (status == 0) {
+        status = pccl__tree_make(&tree, problem, (enum pccl__shape)PCCL__VARIANT_KIND(problem->variant), problem->root,
+                                 order, error);
+    }
+    if (status == 0) {
+        struct pccl__writer writer;
+        pccl__writer_open(&writer, problem, pieces, pieces, error);
+        write_collective(&writer, &tree);
+        status = pccl__writer_close(&writer, schedule);
+    }
+    pccl__tree_free(&tree);
+    free(order);
+    return status;
+}
