@@ -17,10 +17,10 @@ LDADD = libpcclsynth.la $(CMOCKA_LIBS) $(HWLOC_LIBS) $(CJSON_LIBS)
 
 SCRIPT_TESTS = tests/check/layers.sh tests/check/exports.sh tests/check/install.sh tests/check/readme.sh
 TESTS += $(SCRIPT_TESTS)
-# Two of them read what the other makes and the build directory, which make would otherwise change under them.
+# The second runs make in the build directory, which may link what the first looks at.
 tests/check/install.log: tests/check/exports.log
 
-EXTRA_DIST += $(SCRIPT_TESTS) tests/all.sh tests/common.sh tests/demo.sh tests/packages.sh
+EXTRA_DIST += $(SCRIPT_TESTS) tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh tests/valgrind.sh
 
 # Every test has a time limit.
 TEST_EXTENSIONS = .sh

@@ -1,0 +1,47 @@
+#!/bin/sh
+# Builds pccl in every way that is supported and runs every test. One line per test; the last line counts them; the exit
+# status is 0 only if none failed.
+# PCCL_BUILD_DIR=DIR builds in DIR instead of build/all. The whole output of every test is in its folder logs.
+set -eu
+source=$(cd "$(dirname "$0")/.." && pwd)
+build=${PCCL_BUILD_DIR:-$source/build/all}
+mkdir -p "$build/logs"
+build=$(cd "$build" && pwd)
+logs=$build/logs
+. "$source/tests/common.sh"
+"$source/tests/packages.sh" tests
+
+# run_units FOLDER PREFIX: every cmocka program of a build.
+run_units() {
+    for program in "$build/$1"/tests/unit/test_*; do
+        case $program in
+        *.o | *.log | *.trs | *'*') ;;
+        *) run "$2-${program##*/test_}" 300 "$program" || true ;;
+        esac
+    done
+}
+
+# Other compilers and sanitizers first: they only need to build.
+rm -rf "$build/gcc" "$build/clang" "$build/sanitized"
+run build-clang 600 "$source/tests/build.sh" "$build/clang" clang || true
+if run build-sanitized 600 "$source/tests/build.sh" "$build/sanitized" gcc --enable-sanitizers; then
+    run_units sanitized sanitized
+fi
+
+run build-gcc 600 "$source/tests/build.sh" "$build/gcc" gcc || {
+    count_up
+    exit 1
+}
+export PCCL_SOURCE="$source" PCCL_BUILD="$build/gcc"
+run_units gcc unit
+for script in layers exports install readme; do
+    run "check-$script" 120 "$source/tests/check/$script.sh" || true
+done
+
+cd "$build/gcc"
+run install 120 make -s install || true
+relay mpi 600 "$source/tests/mpi/run.sh"
+run valgrind 300 "$source/tests/valgrind.sh" || true
+relay programs 600 "$source/tests/programs/run.sh"
+run distcheck 900 make -s distcheck || true
+count_up
