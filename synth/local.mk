@@ -15,11 +15,19 @@ libpcclsynth_la_SOURCES = \
 	synth/include/pccl/topology.h \
 	synth/include/pccl/verify.h \
 	synth/algorithms/algorithm.h \
+	synth/algorithms/arcs.c \
+	synth/algorithms/arcs.h \
+	synth/algorithms/clusters.c \
+	synth/algorithms/clusters.h \
 	synth/algorithms/doubling.c \
+	synth/algorithms/events.c \
+	synth/algorithms/events.h \
 	synth/algorithms/exchange.c \
 	synth/algorithms/exchange.h \
 	synth/algorithms/gatherer.c \
 	synth/algorithms/join.c \
+	synth/algorithms/matching.c \
+	synth/algorithms/matching.h \
 	synth/algorithms/order.c \
 	synth/algorithms/pairwise.c \
 	synth/algorithms/portfolio.c \
