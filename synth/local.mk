@@ -28,6 +28,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/join.c \
 	synth/algorithms/matching.c \
 	synth/algorithms/matching.h \
+	synth/algorithms/mirror.c \
+	synth/algorithms/mirror.h \
 	synth/algorithms/order.c \
 	synth/algorithms/pairwise.c \
 	synth/algorithms/portfolio.c \

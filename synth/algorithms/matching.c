@@ -9,6 +9,7 @@
 #include "algorithms/arcs.h"
 #include "algorithms/clusters.h"
 #include "algorithms/events.h"
+#include "algorithms/mirror.h"
 #include "base/array.h"
 #include "base/bitset.h"
 #include "base/error.h"
@@ -315,8 +316,7 @@ static int match(const struct pccl__problem *problem, uint32_t pieces, bool clus
         return status;
     }
     matcher.demand = demand;
-    status = pccl_schedule_create(demand, problem->topology, clustered ? "matching" : "matching:eager", &matcher.schedule,
-                                  error);
+    status = pccl_schedule_create(demand, problem->topology, problem->method, &matcher.schedule, error);
     if (status != 0) {
         return status;
     }
@@ -354,14 +354,20 @@ static int match(const struct pccl__problem *problem, uint32_t pieces, bool clus
     return 0;
 }
 
-int pccl__matching(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
-                   struct pccl_error *error)
+static int match_clustered(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                           struct pccl_error *error)
 {
     return match(problem, pieces, true, schedule, error);
 }
 
-int pccl__matching_eager(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
-                         struct pccl_error *error)
+static int match_eager(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                       struct pccl_error *error)
 {
     return match(problem, pieces, false, schedule, error);
+}
+
+int pccl__matching_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                             struct pccl_error *error)
+{
+    return pccl__mirror_serve(problem, pieces, problem->variant == PCCL__EAGER ? match_eager : match_clustered, schedule, error);
 }
