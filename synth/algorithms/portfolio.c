@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/matching.h"
 #include "algorithms/tree.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -72,6 +73,8 @@ static const struct row rows[] = {
     {"chain:place", BC | RED | AR, LARGE, PIPELINED, pccl__tree_algorithm, PLACED(PCCL__CHAIN)},
     {"binary", BC | RED | AR, ORDERED | LARGE, PIPELINED, pccl__tree_algorithm, KIND(PCCL__BINARY)},
     {"binary:place", BC | RED | AR, LARGE, PIPELINED, pccl__tree_algorithm, PLACED(PCCL__BINARY)},
+    {"matching", AG | BAR | BC | RED | RS | AR, 0, PIPELINED, pccl__matching_algorithm, PCCL__CLUSTERED},
+    {"matching:eager", AG | BAR | BC | RED | RS | AR, 0, PIPELINED, pccl__matching_algorithm, PCCL__EAGER},
     {"spanning", AG | A2A | BAR | BC | RED | GA | SC | RS | AR, FALLBACK, WHOLE, pccl__tree_algorithm,
      KIND(PCCL__SPANNING)},
 };
