@@ -25,6 +25,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/exchange.c \
 	synth/algorithms/exchange.h \
 	synth/algorithms/gatherer.c \
+	synth/algorithms/greedy.c \
 	synth/algorithms/join.c \
 	synth/algorithms/matching.c \
 	synth/algorithms/matching.h \

@@ -66,6 +66,8 @@ static const struct row rows[] = {
     {"binomial:place", BC | RED | GA | SC | AR, SMALL, WHOLE, pccl__tree_algorithm, PLACED(PCCL__BINOMIAL)},
     {"bine", BC | RED | GA | SC | AR, SMALL, WHOLE, pccl__tree_algorithm, KIND(PCCL__BINE)},
     {"bine:place", BC | RED | GA | SC | AR, SMALL, WHOLE, pccl__tree_algorithm, PLACED(PCCL__BINE)},
+    {"greedy", AG | BAR | RS | AR, 0, WHOLE, pccl__greedy_algorithm, 0},
+    {"greedy:tree", BC | RED | AR, SMALL, WHOLE, pccl__greedy_tree_algorithm, 0},
     {"ring:rank", AG | RS | AR | BC | RED, LARGE, PIPELINED, pccl__ring_algorithm, KIND(PCCL__ONE_WAY)},
     {"ring:place", AG | RS | AR | BC | RED, LARGE, PIPELINED, pccl__ring_algorithm, PLACED(PCCL__ONE_WAY)},
     {"ring:both-ways", AG | RS | AR | BC | RED, LARGE, HALVES, pccl__ring_algorithm, PLACED(PCCL__BOTH_WAYS)},

@@ -16,6 +16,8 @@ pccl__algorithm pccl__vector_algorithm;   /* doubling.c; kind: enum pccl__patter
 pccl__algorithm pccl__spread_algorithm;   /* pairwise.c; kind: enum pccl__spread */
 pccl__algorithm pccl__transpose_algorithm; /* pairwise.c; kind: enum pccl__pattern */
 pccl__algorithm pccl__ring_algorithm;     /* ring.c; kind: enum pccl__ring */
+pccl__algorithm pccl__greedy_algorithm;   /* greedy.c, as is the next */
+pccl__algorithm pccl__greedy_tree_algorithm;
 
 /* Who talks to whom in round k, at distance 2^k or its signed sibling. */
 enum pccl__pattern {
