@@ -64,6 +64,9 @@ libpcclsynth_la_SOURCES = \
 	synth/topology/generators.c \
 	synth/topology/generators.h \
 	synth/topology/grids.c \
+	synth/topology/place.c \
+	synth/topology/placement.c \
+	synth/topology/placement.h \
 	synth/topology/private.h \
 	synth/topology/routes.c \
 	synth/topology/routes.h \

@@ -297,9 +297,11 @@ static int check_grid(const struct pccl_topology *base, struct pccl_error *error
     return 0;
 }
 
-int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topology **topology, struct pccl_error *error)
+int pccl__topology_finish_placed(struct pccl_topology_builder *builder, struct pccl__placement *placement,
+                                 struct pccl_topology **topology, struct pccl_error *error)
 {
     if (builder == NULL) {
+        pccl__placement_free(placement);
         return pccl__fail_memory(error);
     }
     struct pccl__topology *own = builder->topology;
@@ -322,7 +324,14 @@ int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topo
     if ((status = check_names(&own->base, error)) != 0 || (status = check_grid(&own->base, error)) != 0) {
         goto out;
     }
-    if ((status = pccl__routes_create(own, &own->routes)) != 0) {
+    if (placement != NULL) {
+        own->base.routing = PCCL_ROUTING_TABLE;
+        status = pccl__routes_create_placed(placement, &own->routes);
+        placement = NULL;
+    } else {
+        status = pccl__routes_create(own, &own->routes);
+    }
+    if (status != 0) {
         pccl__fail_memory(error);
         goto out;
     }
@@ -331,6 +340,7 @@ int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topo
     own = NULL;
 
 out:
+    pccl__placement_free(placement);
     if (own != NULL) {
         pccl_topology_free(&own->base);
     }
@@ -339,4 +349,9 @@ out:
     free(builder->vertices);
     free(builder);
     return status;
+}
+
+int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topology **topology, struct pccl_error *error)
+{
+    return pccl__topology_finish_placed(builder, NULL, topology, error);
 }

@@ -31,6 +31,9 @@ int pccl__topology_index(struct pccl__topology *topology);
 /* Fills digest; everything else must be in place. */
 void pccl__topology_digest(struct pccl__topology *topology);
 
+/* An equal topology of its own. */
+int pccl__topology_copy(const struct pccl_topology *topology, struct pccl_topology **copy);
+
 /* Both directions of a cable, each with a capacity of its own. */
 void pccl__topology_add_cable(struct pccl_topology_builder *builder, uint32_t a, uint32_t b, int64_t latency_ps,
                               int64_t ps_per_mib);

@@ -245,6 +245,20 @@ int pccl__routes_create(const struct pccl__topology *topology, struct pccl__rout
     return 0;
 }
 
+int pccl__routes_create_placed(struct pccl__placement *placement, struct pccl__routes **routes)
+{
+    struct pccl__routes *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        pccl__placement_free(placement);
+        return PCCL_ERR_MEMORY;
+    }
+    atomic_init(&made->holders, 1);
+    made->placement = placement;
+    made->limit = 2 * placement->depth + pccl_topology_route_limit(placement->fabric);
+    *routes = made;
+    return 0;
+}
+
 struct pccl__routes *pccl__routes_share(struct pccl__routes *routes)
 {
     atomic_fetch_add(&routes->holders, 1);
@@ -254,6 +268,7 @@ struct pccl__routes *pccl__routes_share(struct pccl__routes *routes)
 void pccl__routes_release(struct pccl__routes *routes)
 {
     if (routes != NULL && atomic_fetch_sub(&routes->holders, 1) == 1) {
+        pccl__placement_free(routes->placement);
         free_table(routes->table);
         free(routes->neighbours);
         free(routes->by_target);
@@ -263,8 +278,12 @@ void pccl__routes_release(struct pccl__routes *routes)
 
 uint64_t pccl__routes_digest(const struct pccl__routes *routes)
 {
-    (void)routes;
-    return 0;
+    return routes->placement != NULL ? routes->placement->fabric->digest : 0;
+}
+
+const struct pccl__placement *pccl__topology_placement(const struct pccl_topology *topology)
+{
+    return pccl__topology_of(topology)->routes->placement;
 }
 
 /* --- asking them -------------------------------------------------------------------------------------------------- */
@@ -452,6 +471,24 @@ static int walk_forward(const struct pccl__view *view, const struct pccl_topolog
     return 0;
 }
 
+/* The route on the topology as it was made. */
+static int route_forward(const struct pccl__topology *topology, uint32_t source, uint32_t target, uint32_t *links,
+                         uint32_t max_links)
+{
+    const struct pccl__routes *routes = topology->routes;
+    if (routes->placement != NULL) {
+        return pccl__placement_route(routes->placement, topology->base.links, topology->reversed, source, target, links,
+                                     max_links);
+    }
+    struct pccl__view view = pccl__view_of(topology);
+    struct walk walk = {.links = links, .max_links = max_links, .spread = target};
+    int status = walk_forward(&view, &topology->base, routes, source, target, &walk);
+    if (status != 0) {
+        return status;
+    }
+    return walk.num_links > max_links || walk.num_links > INT32_MAX ? PCCL_ERR_OVERFLOW : (int)walk.num_links;
+}
+
 int pccl_topology_route(const struct pccl_topology *topology, uint32_t source, uint32_t target, uint32_t *links,
                         uint32_t max_links)
 {
@@ -459,23 +496,16 @@ int pccl_topology_route(const struct pccl_topology *topology, uint32_t source, u
     if (source == target || source >= topology->num_devices || target >= topology->num_devices) {
         return PCCL_ERR_INVALID;
     }
-    struct pccl__view view = pccl__view_of(own);
-    struct walk walk = {.links = links, .max_links = max_links};
-    uint32_t from = own->reversed ? target : source, to = own->reversed ? source : target;
-    walk.spread = to;
-    int status = walk_forward(&view, topology, own->routes, from, to, &walk);
-    if (status != 0) {
-        return status;
+    if (!own->reversed) {
+        return route_forward(own, source, target, links, max_links);
     }
-    if (walk.num_links > max_links || walk.num_links > INT32_MAX) {
-        return PCCL_ERR_OVERFLOW;
-    }
-    for (uint32_t i = 0, j = walk.num_links; own->reversed && i + 1 < j; i++) {
+    int num_links = route_forward(own, target, source, links, max_links);
+    for (int i = 0, j = num_links - 1; i < j; i++, j--) {
         uint32_t kept = links[i];
-        links[i] = links[--j];
+        links[i] = links[j];
         links[j] = kept;
     }
-    return (int)walk.num_links;
+    return num_links;
 }
 
 uint32_t pccl_topology_route_limit(const struct pccl_topology *topology)

@@ -2,10 +2,13 @@
 #ifndef PCCL__ROUTES_H
 #define PCCL__ROUTES_H
 
+#include "topology/placement.h"
 #include "topology/private.h"
 
 /* For a topology that is complete but for this and its digest. Fails only for want of memory. */
 int pccl__routes_create(const struct pccl__topology *topology, struct pccl__routes **routes);
+/* The same by way of a placement, which is taken over in every case. */
+int pccl__routes_create_placed(struct pccl__placement *placement, struct pccl__routes **routes);
 struct pccl__routes *pccl__routes_share(struct pccl__routes *routes);
 /* Freed with the last holder; NULL is allowed. */
 void pccl__routes_release(struct pccl__routes *routes);

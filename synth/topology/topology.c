@@ -136,15 +136,16 @@ void pccl_topology_free(struct pccl_topology *topology)
     free(own);
 }
 
-int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topology **reversed, struct pccl_error *error)
+/* A copy, turned round if `turn`. */
+static int copy_topology(const struct pccl_topology *topology, bool turn, struct pccl_topology **copy)
 {
     const struct pccl__topology *original = pccl__topology_of(topology);
     struct pccl__topology *own = calloc(1, sizeof *own);
     if (own == NULL) {
-        return pccl__fail_memory(error);
+        return PCCL_ERR_MEMORY;
     }
     own->base = *topology;
-    own->reversed = !original->reversed;
+    own->reversed = original->reversed != turn;
     own->routes = pccl__routes_share(original->routes);
     struct pccl_vertex *vertices = pccl__arena_new(&own->arena, topology->num_vertices, sizeof *vertices);
     struct pccl_link *links = pccl__arena_new(&own->arena, topology->num_links, sizeof *links);
@@ -152,17 +153,19 @@ int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topo
         goto no_memory;
     }
     for (uint32_t v = 0; v < topology->num_vertices; v++) {
-        vertices[v] = topology->vertices[v];
-        vertices[v].send_overhead_ps = topology->vertices[v].receive_overhead_ps;
-        vertices[v].receive_overhead_ps = topology->vertices[v].send_overhead_ps;
-        if ((vertices[v].name = pccl__arena_text(&own->arena, topology->vertices[v].name)) == NULL) {
+        const struct pccl_vertex *vertex = &topology->vertices[v];
+        vertices[v] = *vertex;
+        vertices[v].send_overhead_ps = turn ? vertex->receive_overhead_ps : vertex->send_overhead_ps;
+        vertices[v].receive_overhead_ps = turn ? vertex->send_overhead_ps : vertex->receive_overhead_ps;
+        if ((vertices[v].name = pccl__arena_text(&own->arena, vertex->name)) == NULL) {
             goto no_memory;
         }
     }
     for (uint32_t l = 0; l < topology->num_links; l++) {
-        links[l] = topology->links[l];
-        links[l].source = topology->links[l].target;
-        links[l].target = topology->links[l].source;
+        const struct pccl_link *link = &topology->links[l];
+        links[l] = *link;
+        links[l].source = turn ? link->target : link->source;
+        links[l].target = turn ? link->source : link->target;
     }
     own->base.vertices = vertices;
     own->base.links = links;
@@ -170,10 +173,21 @@ int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topo
         goto no_memory;
     }
     pccl__topology_digest(own);
-    *reversed = &own->base;
+    *copy = &own->base;
     return 0;
 
 no_memory:
     pccl_topology_free(&own->base);
-    return pccl__fail_memory(error);
+    return PCCL_ERR_MEMORY;
+}
+
+int pccl__topology_copy(const struct pccl_topology *topology, struct pccl_topology **copy)
+{
+    return copy_topology(topology, false, copy);
+}
+
+int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topology **reversed, struct pccl_error *error)
+{
+    int status = copy_topology(topology, true, reversed);
+    return status != 0 ? pccl__fail_memory(error) : 0;
 }
