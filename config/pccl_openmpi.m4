@@ -24,6 +24,20 @@ AC_DEFUN([PCCL_CHECK_OPENMPI], [
     AC_SUBST([component_dir])
 ])
 
+# PCCL_OPENMPI_PROGRAM(VARIABLE, NAME, OPTION): sets VARIABLE to the program NAME in PATH, which must be of the Open MPI that
+# pkg-config has found; with OPTION it prints its version.
+AC_DEFUN([PCCL_OPENMPI_PROGRAM], [
+    AC_PATH_PROG([$1], [$2])
+    AS_IF([test -z "$$1"],
+        [AC_MSG_ERROR([Open MPI's program $2 was not found in PATH.
+    On Debian 12: apt-get install libopenmpi-dev openmpi-bin])])
+    pccl_program_version=$($$1 $3 2>&1 | $SED 1q)
+    AS_CASE([$pccl_program_version],
+        [*"Open MPI"*"$pccl_ompi_version"*], [],
+        [AC_MSG_ERROR([$$1 belongs to '$pccl_program_version', but pkg-config finds the library of Open MPI $pccl_ompi_version.
+    Put the bin directory of the one to use first in PATH, and the directory of its ompi-c.pc first in PKG_CONFIG_PATH.])])
+])
+
 # The library by pkg-config, the programs by PATH; both must be of one and the same installation.
 AC_DEFUN([PCCL_OPENMPI_FIND], [
     PKG_CHECK_MODULES([OMPI], [ompi-c >= 4.1 ompi-c < 5], [],
@@ -33,16 +47,9 @@ AC_DEFUN([PCCL_OPENMPI_FIND], [
     To build only the synthesizer, without MPI: --disable-component])])
     pccl_ompi_version=$($PKG_CONFIG --modversion ompi-c)
     pccl_ompi_where=$($PKG_CONFIG --variable=prefix ompi-c)
-    m4_foreach_w([pccl_tool], [ompi_info mpicc mpirun], [
-        AC_PATH_PROG(m4_toupper(pccl_tool), pccl_tool)
-        AS_IF([test -z "$m4_toupper(pccl_tool)"],
-            [AC_MSG_ERROR([Open MPI's program pccl_tool was not found in PATH.
-    On Debian 12: apt-get install libopenmpi-dev openmpi-bin])])
-    ])
-    PCCL_OMPI_INFO([pccl_ompi_info_version], [ompi:version:full])
-    AS_IF([test "x$pccl_ompi_info_version" != "x$pccl_ompi_version"],
-        [AC_MSG_ERROR([$OMPI_INFO belongs to Open MPI '$pccl_ompi_info_version', but pkg-config finds the library of version $pccl_ompi_version.
-    Put the bin directory of the one to use first in PATH, and the directory of its ompi-c.pc first in PKG_CONFIG_PATH.])])
+    PCCL_OPENMPI_PROGRAM([OMPI_INFO], [ompi_info], [--version])
+    PCCL_OPENMPI_PROGRAM([MPICC], [mpicc], [--showme:version])
+    PCCL_OPENMPI_PROGRAM([MPIRUN], [mpirun], [--version])
     AC_MSG_CHECKING([whether Open MPI uses the system's hwloc])
     AS_IF([$OMPI_INFO --parsable 2>/dev/null | grep '^mca:hwloc:external:' >/dev/null], [AC_MSG_RESULT([yes])],
         [AC_MSG_RESULT([no])
@@ -55,10 +62,8 @@ AC_DEFUN([PCCL_OPENMPI_FIND], [
 AC_DEFUN([PCCL_OPENMPI_FLAGS], [
     OMPI_CPPFLAGS=$(AS_ECHO(["$OMPI_CFLAGS"]) | $SED 's/-I */-isystem /g')
     PCCL_OMPI_INFO([pccl_ompi_cflags], [option:build:cflags])
-    AS_CASE([" $pccl_ompi_cflags "], [*" -mcx16 "*],
-        [COMPONENT_CFLAGS=
-         PCCL_ADD_FLAG([COMPONENT_CFLAGS], [-mcx16])])
-    COMPONENT_CFLAGS="$COMPONENT_CFLAGS -fno-strict-aliasing"
+    COMPONENT_CFLAGS=-fno-strict-aliasing
+    AS_CASE([" $pccl_ompi_cflags "], [*" -mcx16 "*], [PCCL_ADD_FLAG([COMPONENT_CFLAGS], [-mcx16])])
     AC_SUBST([OMPI_CPPFLAGS])
     AC_SUBST([COMPONENT_CFLAGS])
 ])
