@@ -15,7 +15,7 @@ AM_CPPFLAGS = -I$(top_srcdir)/synth/include -I$(top_srcdir)/synth $(HWLOC_CFLAGS
 	-DPCCL_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
 LDADD = libpcclsynth.la $(CMOCKA_LIBS) $(HWLOC_LIBS) $(CJSON_LIBS)
 
-SCRIPT_TESTS = tests/check/layers.sh tests/check/exports.sh tests/check/install.sh tests/check/readme.sh
+SCRIPT_TESTS = tests/check/bench.sh tests/check/exports.sh tests/check/install.sh tests/check/layers.sh tests/check/readme.sh
 TESTS += $(SCRIPT_TESTS)
 # The second runs make in the build directory, which may link what the first looks at.
 tests/check/install.log: tests/check/exports.log
