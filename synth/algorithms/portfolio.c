@@ -83,6 +83,29 @@ static const struct row rows[] = {
 
 #define NUM_ROWS (sizeof rows / sizeof rows[0])
 
+uint32_t pccl__portfolio_size(void)
+{
+    return NUM_ROWS;
+}
+
+int pccl__portfolio_make(struct pccl__problem *problem, uint32_t row, uint32_t pieces, struct pccl_schedule **schedule,
+                         struct pccl_error *error)
+{
+    problem->method = rows[row].method;
+    problem->variant = rows[row].variant;
+    *schedule = NULL;
+    if ((rows[row].collectives >> problem->collective & 1) == 0) {
+        return pccl__reject(error, "serves other collectives");
+    }
+    if (problem->ordered && (rows[row].flags & ORDERED) == 0) {
+        return pccl__reject(error, "does not combine in rank order, as the operator needs");
+    }
+    if (problem->request->direct && (rows[row].flags & DIRECT) == 0) {
+        return pccl__reject(error, "passes chunks on, and only direct messages are allowed");
+    }
+    return rows[row].run(problem, pieces, schedule, error);
+}
+
 /* --- walking over it -------------------------------------------------------------------------------------------------- */
 
 /* A synthesis under way. */
@@ -94,27 +117,11 @@ struct search {
     struct pccl_error *error;
 };
 
-/* Why a row is not for this request at all, or NULL. */
-static const char *unfit(const struct row *row, const struct pccl__problem *problem)
+static bool is_asked_for(const struct row *row, const struct pccl__problem *problem)
 {
-    if ((row->collectives >> problem->collective & 1) == 0) {
-        return "serves other collectives";
-    }
-    if (problem->options.method != NULL && strncmp(row->method, problem->options.method, strlen(problem->options.method)) != 0) {
-        return "another method was asked for";
-    }
-    return NULL;
-}
-
-static const char *rejected(const struct row *row, const struct pccl__problem *problem)
-{
-    if (problem->ordered && (row->flags & ORDERED) == 0) {
-        return "does not combine in rank order, as the operator needs";
-    }
-    if (problem->request->direct && (row->flags & DIRECT) == 0) {
-        return "passes chunks on, and only direct messages are allowed";
-    }
-    return NULL;
+    const char *method = problem->options.method;
+    return (row->collectives >> problem->collective & 1) != 0 &&
+           (method == NULL || strncmp(row->method, method, strlen(method)) == 0);
 }
 
 static struct pccl_candidate *add_candidate(struct search *search, const struct row *row, uint32_t pieces)
@@ -170,28 +177,21 @@ static int judge(struct search *search, struct pccl_candidate *candidate, struct
     return status;
 }
 
-static int try_row(struct search *search, const struct row *row, uint32_t pieces)
+static int try_row(struct search *search, uint32_t row, uint32_t pieces)
 {
-    struct pccl_candidate *candidate = add_candidate(search, row, pieces);
+    struct pccl_candidate *candidate = add_candidate(search, &rows[row], pieces);
     if (candidate == NULL) {
         return pccl__fail_memory(search->error);
     }
-    const char *why = rejected(row, &search->problem);
-    if (why != NULL) {
-        note(candidate, why);
-        return 0;
-    }
     struct pccl_error error = {{0}};
-    struct pccl_schedule *schedule = NULL;
-    search->problem.method = row->method;
-    search->problem.variant = row->variant;
-    int status = row->run(&search->problem, pieces, &schedule, &error);
+    struct pccl_schedule *schedule;
+    int status = pccl__portfolio_make(&search->problem, row, pieces, &schedule, &error);
     if (status == PCCL_ERR_UNSUPPORTED) {
         note(candidate, error.message);
         return 0;
     }
     if (status != 0) {
-        return pccl__fail(search->error, status, "%s: %s", row->method, error.message);
+        return pccl__fail(search->error, status, "%s: %s", rows[row].method, error.message);
     }
     return judge(search, candidate, schedule);
 }
@@ -199,7 +199,7 @@ static int try_row(struct search *search, const struct row *row, uint32_t pieces
 /* The numbers of pieces worth trying: bit k means 2^k. */
 static uint32_t choose_pieces(const struct row *row, const struct pccl__problem *problem)
 {
-    if (row->cut == WHOLE) {
+    if (row->cut == WHOLE || problem->collective == PCCL_BARRIER) {
         return 1;
     }
     if (row->cut == HALVES) {
@@ -216,13 +216,13 @@ static uint32_t choose_pieces(const struct row *row, const struct pccl__problem 
 
 static int try_all(struct search *search, bool fallback)
 {
-    for (size_t i = 0; i < NUM_ROWS; i++) {
-        if (((rows[i].flags & FALLBACK) != 0) != fallback || unfit(&rows[i], &search->problem) != NULL) {
+    for (uint32_t i = 0; i < NUM_ROWS; i++) {
+        if (((rows[i].flags & FALLBACK) != 0) != fallback || !is_asked_for(&rows[i], &search->problem)) {
             continue;
         }
         uint32_t bits = choose_pieces(&rows[i], &search->problem);
         for (uint32_t k = 0; bits >> k != 0; k++) {
-            int status = (bits >> k & 1) != 0 ? try_row(search, &rows[i], 1u << k) : 0;
+            int status = (bits >> k & 1) != 0 ? try_row(search, i, 1u << k) : 0;
             if (status != 0) {
                 return status;
             }

@@ -37,4 +37,9 @@ enum pccl__ring {
     PCCL__BOTH_WAYS /* half of every block in either direction */
 };
 
+/* One row by its number, below pccl__portfolio_size(): its schedule, or PCCL_ERR_UNSUPPORTED with the reason. */
+int pccl__portfolio_make(struct pccl__problem *problem, uint32_t row, uint32_t pieces, struct pccl_schedule **schedule,
+                         struct pccl_error *error);
+uint32_t pccl__portfolio_size(void);
+
 #endif
