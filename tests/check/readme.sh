@@ -17,7 +17,7 @@ for document in README.md doc/*.md; do
         sort -u); do
         [ -e "$path" ] || fail "$document names $path, which does not exist"
     done
-    for path in $(grep -oE '\]\([^)#:]+' "$document" | cut -c3- | sort -u); do
+    for path in $(grep -oE '\]\([^)#]+' "$document" | cut -c3- | grep -v '^https*:' | sort -u); do
         [ -e "$(dirname "$document")/$path" ] || fail "$document links to $path, which does not exist"
     done
 done
