@@ -1,9 +1,10 @@
 #include "bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#define CALIBRATION_CALLS 3
-#define MIN_CALLS 3
+#define CALIBRATION_CALLS 5
+#define MIN_CALLS 5
 #define MAX_CALLS 500
 
 static int compare_doubles(const void *left, const void *right)
@@ -45,18 +46,22 @@ static void time_calls(const struct bench_sides *sides, const struct bench_case 
     }
 }
 
-/* As many calls as fill the budget, the same number on every rank. */
+/* As many calls as fill the budget, the same number on every rank. The fastest of a few tells what a call takes when
+ * nothing comes between. */
 static int calibrate(const struct bench_options *options, const struct bench_sides *sides, const struct bench_case *c)
 {
-    double start, seconds[BENCH_NUM_SIDES * CALIBRATION_CALLS], mine, slowest, calls;
+    double fastest = INFINITY, slowest, seconds[BENCH_NUM_SIDES], calls;
 
     if (options->calls > 0)
         return options->calls;
-    start = MPI_Wtime();
-    time_calls(sides, c, CALIBRATION_CALLS, seconds);
-    mine = (MPI_Wtime() - start) / CALIBRATION_CALLS;
-    MPI_Allreduce(&mine, &slowest, 1, MPI_DOUBLE, MPI_MAX, sides->comm[BENCH_DEFAULT]);
-    calls = options->budget_ms / 1000.0 / (slowest > 0 ? slowest : 1e-9);
+    for (int i = 0; i < CALIBRATION_CALLS; i++) {
+        double start = MPI_Wtime();
+
+        time_calls(sides, c, 1, seconds);
+        fastest = fmin(fastest, MPI_Wtime() - start);
+    }
+    MPI_Allreduce(&fastest, &slowest, 1, MPI_DOUBLE, MPI_MAX, sides->comm[BENCH_DEFAULT]);
+    calls = options->budget_ms / 1000.0 / fmax(slowest, 1e-9);
     return calls < MIN_CALLS ? MIN_CALLS : calls > MAX_CALLS ? MAX_CALLS : (int)calls;
 }
 
