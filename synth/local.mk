@@ -55,6 +55,8 @@ libpcclsynth_la_SOURCES = \
 	synth/base/quantity.h \
 	synth/base/random.c \
 	synth/base/random.h \
+	synth/io/json.c \
+	synth/io/json.h \
 	synth/io/topology_create.c \
 	synth/schedule/demand.c \
 	synth/schedule/schedule.c \
