@@ -57,7 +57,9 @@ libpcclsynth_la_SOURCES = \
 	synth/base/random.h \
 	synth/io/json.c \
 	synth/io/json.h \
-	synth/io/topology_create.c \
+	synth/io/topology_csv.c \
+	synth/io/topology_read.c \
+	synth/io/topology_write.c \
 	synth/schedule/demand.c \
 	synth/schedule/schedule.c \
 	synth/topology/builder.c \

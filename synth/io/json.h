@@ -12,7 +12,7 @@
 #include "pccl/error.h"
 
 #define PCCL__JSON_MAX_BYTES (INT64_C(256) << 20)
-#define PCCL__JSON_MAX_NAME 160 /* bytes of a name, without the end */
+#define PCCL__JSON_MAX_NAME 512 /* bytes of a name, without the end */
 
 /* Where an object stands, for errors: PATH: ARRAY[INDEX]. */
 struct pccl__json_place {

@@ -97,9 +97,9 @@ static void hang(struct tree_builder *tree, uint32_t vertex, enum level level, u
 
 static uint32_t add_tree_vertex(struct tree_builder *tree, const struct seat *seat, enum level deepest)
 {
-    char name[256];
+    char name[640];
     const char *host = tree->placement->fabric->vertices[seat->key[LEVEL_HOST]].name;
-    int length = snprintf(name, sizeof name, "%.180s", host);
+    int length = snprintf(name, sizeof name, "%.512s", host);
     for (int level = LEVEL_PACKAGE; level <= (int)deepest; level++) {
         if (seat->key[level] >= 0) {
             length += snprintf(name + length, sizeof name - (size_t)length, "/%s%" PRId64, costs[level].name, seat->key[level]);
@@ -142,8 +142,8 @@ static void add_fabric(struct tree_builder *tree, uint32_t num_ranks)
     const struct pccl_topology *fabric = tree->placement->fabric;
     for (uint32_t r = 0; r < num_ranks; r++) {
         const struct pccl_vertex *host = &fabric->vertices[tree->placement->places[r].host];
-        char name[256];
-        snprintf(name, sizeof name, "%.180s/rank%" PRIu32, host->name, r);
+        char name[640];
+        snprintf(name, sizeof name, "%.512s/rank%" PRIu32, host->name, r);
         pccl_topology_add_device(tree->builder, name);
         pccl_topology_set_overheads(tree->builder, r, host->send_overhead_ps, host->receive_overhead_ps);
     }
@@ -205,8 +205,8 @@ static int place_shared(const struct pccl_topology *fabric, const struct pccl_pl
     if (new_placement(fabric, places, num_ranks, &tree.placement) != 0) {
         return pccl__fail_memory(error);
     }
-    char name[256];
-    snprintf(name, sizeof name, "%" PRIu32 " ranks on %.200s", num_ranks, fabric->name);
+    char name[640];
+    snprintf(name, sizeof name, "%" PRIu32 " ranks on %.512s", num_ranks, fabric->name);
     tree.builder = pccl_topology_builder_new(name);
     add_fabric(&tree, num_ranks);
     add_trees(&tree, seats, num_ranks);

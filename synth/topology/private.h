@@ -10,6 +10,11 @@
 #define PCCL__MAX_LATENCY_PS (INT64_C(1) << 38) /* 0.27 s: 2^24 of them still add up in 64 bits */
 #define PCCL__MAX_PS_PER_MIB INT64_C(1048576000000000000) /* 1 byte per second */
 
+/* Costs where nobody gives any; documented in doc/topologies.md. */
+#define PCCL__DEFAULT_LATENCY_PS 500000   /* 500 ns */
+#define PCCL__DEFAULT_PS_PER_MIB 83886080 /* 12.5 GB/s, which is 100 Gbit/s */
+#define PCCL__DEFAULT_OVERHEAD_PS 200000  /* 200 ns at either end */
+
 struct pccl__routes; /* routes.h */
 
 struct pccl__topology {

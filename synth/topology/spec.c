@@ -7,10 +7,7 @@
 #include "base/error.h"
 #include "base/quantity.h"
 
-#define DEFAULT_LATENCY_PS 500000     /* 500 ns */
-#define DEFAULT_PS_PER_MIB 83886080   /* 12.5 GB/s, which is 100 Gbit/s */
-#define DEFAULT_OVERHEAD_PS 200000    /* 200 ns at either end */
-#define UNIT_PS_PER_MIB (1 << 20)     /* 1 ps per byte */
+#define UNIT_PS_PER_MIB (1 << 20) /* 1 ps per byte */
 
 static int parse_extents(char *field, struct pccl__spec *spec, struct pccl_error *error)
 {
@@ -66,7 +63,7 @@ static int parse_common(struct pccl__spec *spec, struct pccl_error *error)
                           unit != NULL && *unit != '\0' ? "unit" : "multicast", spec->text);
     }
     spec->multicast = multicast != NULL;
-    spec->overhead_ps = unit != NULL ? 0 : DEFAULT_OVERHEAD_PS;
+    spec->overhead_ps = unit != NULL ? 0 : PCCL__DEFAULT_OVERHEAD_PS;
     const char *overhead = pccl__spec_option(spec, "overhead");
     spec->declared = overhead != NULL || unit != NULL;
     return overhead != NULL ? pccl__quantity_time(overhead, "overhead", &spec->overhead_ps, error) : 0;
@@ -176,8 +173,8 @@ int pccl__spec_costs(struct pccl__spec *spec, uint32_t num_classes, struct pccl_
         return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" gives both bandwidth and ps_per_mib; expected one", spec->text);
     }
     for (uint32_t i = 0; i < num_classes; i++) {
-        latencies_ps[i] = unit ? 0 : DEFAULT_LATENCY_PS;
-        times_ps[i] = unit ? UNIT_PS_PER_MIB : DEFAULT_PS_PER_MIB;
+        latencies_ps[i] = unit ? 0 : PCCL__DEFAULT_LATENCY_PS;
+        times_ps[i] = unit ? UNIT_PS_PER_MIB : PCCL__DEFAULT_PS_PER_MIB;
     }
     if (latency != NULL) {
         status = read_list(spec, "latency", latency, num_classes, pccl__quantity_time, latencies_ps, error);

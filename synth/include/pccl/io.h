@@ -5,7 +5,14 @@
 #include "pccl/schedule.h"
 
 int pccl_topology_read(const char *path, struct pccl_topology **topology, struct pccl_error *error);
+/* PCCL_ERR_UNSUPPORTED for a reversed topology: write the original. */
 int pccl_topology_write(const struct pccl_topology *topology, const char *path, struct pccl_error *error);
+/* A list of directed links in comma-separated columns: src, dst (vertex numbers), GBps, and optionally alpha_us,
+ * src_is_switch and dst_is_switch, or src_is_gpu and dst_is_gpu (0 or 1). Other columns may select rows: filter is NULL or
+ * "COLUMN=VALUE,COLUMN=VALUE". Vertices are named "n" and their number; devices in order of their numbers; no overheads.
+ * multicast: of all switches. */
+int pccl_topology_read_csv(const char *path, const char *filter, bool multicast, struct pccl_topology **topology,
+                           struct pccl_error *error);
 /* Written to a temporary file in the same directory and renamed: readers see all of it or nothing. */
 int pccl_schedule_read(const char *path, const struct pccl_topology *topology, struct pccl_schedule **schedule,
                        struct pccl_error *error);
