@@ -31,6 +31,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/matching.h \
 	synth/algorithms/mirror.c \
 	synth/algorithms/mirror.h \
+	synth/algorithms/network.c \
+	synth/algorithms/network.h \
 	synth/algorithms/order.c \
 	synth/algorithms/pairwise.c \
 	synth/algorithms/portfolio.c \
@@ -38,9 +40,15 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/problem.c \
 	synth/algorithms/reverse.c \
 	synth/algorithms/ring.c \
+	synth/algorithms/slots.c \
+	synth/algorithms/slots.h \
 	synth/algorithms/tree.c \
 	synth/algorithms/tree.h \
 	synth/algorithms/treecast.c \
+	synth/algorithms/unicast.c \
+	synth/algorithms/unicast.h \
+	synth/algorithms/wayfinder.c \
+	synth/algorithms/wayfinder.h \
 	synth/algorithms/writer.c \
 	synth/base/arena.c \
 	synth/base/arena.h \
