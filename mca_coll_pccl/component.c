@@ -1,1 +1,76 @@
-__attribute__((visibility("default"))) int mca_coll_pccl_component;
+/* The component: what the framework calls when it loads, opens, registers and asks pccl. */
+#include <stdio.h>
+#include <string.h>
+
+#include "component.h"
+#include "plan.h"
+#include "world.h"
+
+int coll_pccl_output = -1;
+
+/* Nothing in the framework keeps a component that was built for another Open MPI from being used. */
+static bool runs_with_its_version(void)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length, major = 0, minor = 0;
+    MPI_Get_library_version(library, &length);
+    if (sscanf(library, "Open MPI v%d.%d", &major, &minor) == 2 && major == OMPI_MAJOR_VERSION &&
+        minor == OMPI_MINOR_VERSION) {
+        return true;
+    }
+    char *comma = strchr(library, ',');
+    if (comma) {
+        *comma = '\0';
+    }
+    opal_show_help("help-mpi-coll-pccl.txt", "wrong version", true, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, library);
+    return false;
+}
+
+static int open_component(void)
+{
+    opal_show_help_add_dir(PCCL_HELP_DIR);
+    opal_output_stream_t stream;
+    OBJ_CONSTRUCT(&stream, opal_output_stream_t);
+    stream.lds_prefix = "coll:pccl: ";
+    stream.lds_want_stderr = true;
+    coll_pccl_output = opal_output_open(&stream);
+    stream.lds_prefix = NULL; /* not ours to free */
+    OBJ_DESTRUCT(&stream);
+    if (coll_pccl_parameters.priority != 0 && !runs_with_its_version()) {
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    return OMPI_SUCCESS;
+}
+
+static int close_component(void)
+{
+    coll_pccl_cache_free();
+    coll_pccl_world_free();
+    if (coll_pccl_output >= 0) {
+        opal_output_close(coll_pccl_output);
+        coll_pccl_output = -1;
+    }
+    return OMPI_SUCCESS;
+}
+
+static int query_process(bool enable_progress_threads, bool enable_mpi_threads)
+{
+    (void)enable_progress_threads;
+    (void)enable_mpi_threads;
+    coll_pccl_parameters_check();
+    return OMPI_SUCCESS;
+}
+
+OPAL_MODULE_DECLSPEC const mca_coll_base_component_t mca_coll_pccl_component = {
+    .collm_version = {
+        COLL_PCCL_API_VERSION,
+        .mca_component_name = "pccl",
+        MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+        .mca_open_component = open_component,
+        .mca_close_component = close_component,
+        .mca_register_component_params = coll_pccl_parameters_register,
+    },
+    .collm_data = {MCA_BASE_METADATA_PARAM_NONE},
+    .collm_init_query = query_process,
+    .collm_comm_query = coll_pccl_module_query,
+};

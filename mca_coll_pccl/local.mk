@@ -8,7 +8,36 @@ mca_coll_pccl_la_CFLAGS = $(AM_CFLAGS) $(COMPONENT_CFLAGS)
 mca_coll_pccl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -export-symbols-regex '^mca_coll_pccl_component$$'
 mca_coll_pccl_la_LIBADD = libpcclsynth.la $(OMPI_LIBS) -lopen-pal $(HWLOC_LIBS)
 mca_coll_pccl_la_SOURCES = \
+	mca_coll_pccl/agreement.c \
+	mca_coll_pccl/agreement.h \
+	mca_coll_pccl/bind.c \
+	mca_coll_pccl/buffer.c \
+	mca_coll_pccl/cache.c \
+	mca_coll_pccl/collective.c \
+	mca_coll_pccl/collective.h \
+	mca_coll_pccl/compat.h \
 	mca_coll_pccl/component.c \
+	mca_coll_pccl/component.h \
+	mca_coll_pccl/entry.c \
+	mca_coll_pccl/execute.c \
+	mca_coll_pccl/execute.h \
+	mca_coll_pccl/local.c \
+	mca_coll_pccl/module.c \
+	mca_coll_pccl/pack.c \
+	mca_coll_pccl/pack.h \
+	mca_coll_pccl/parameters.c \
+	mca_coll_pccl/place.c \
+	mca_coll_pccl/placement.c \
+	mca_coll_pccl/plan.c \
+	mca_coll_pccl/plan.h \
+	mca_coll_pccl/report.c \
+	mca_coll_pccl/report.h \
+	mca_coll_pccl/span.h \
+	mca_coll_pccl/transport.c \
+	mca_coll_pccl/view.c \
+	mca_coll_pccl/view.h \
+	mca_coll_pccl/world.c \
+	mca_coll_pccl/world.h \
 	mca_coll_pccl/shim/ompi/mpi/fortran/base/fint_2_int.h
 
-dist_pkgdata_DATA =
+dist_pkgdata_DATA = mca_coll_pccl/help-mpi-coll-pccl.txt

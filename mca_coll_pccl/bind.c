@@ -1,0 +1,418 @@
+/* Binding: where the slots of a plan's program lie in the buffers of one call.
+ *
+ * A collective that only moves data works on the packed stream of bytes: datatypes without gaps are used where they lie,
+ * others are packed before and unpacked after, so ranks with different datatypes of equal signature agree. A reduction
+ * works on elements of the datatype, cut at element boundaries. Both are arrays of `units`; nothing below the two
+ * `side_as_*` functions knows which it is. */
+#include <stdlib.h>
+
+#include "execute.h"
+#include "pack.h"
+
+/* First unit of a piece of a block: floor(piece * units / pieces) without overflow. */
+static size_t piece_start(size_t units, uint32_t pieces, uint32_t piece)
+{
+    return units / pieces * piece + units % pieces * piece / pieces;
+}
+
+static size_t block_size(const struct coll_pccl_area *area, uint32_t block)
+{
+    return area->block_units ? area->block_units[block] : area->units;
+}
+
+static char *block_address(const struct coll_pccl_area *area, uint32_t block)
+{
+    return area->base + (area->displs ? area->displs[block] : (ptrdiff_t)block * area->stride);
+}
+
+char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t index, size_t *units)
+{
+    const struct coll_pccl_slot *slot = &execution->plan->slots[index];
+    uint32_t pieces = execution->plan->pieces;
+    if (slot->area == PCCL_SCRATCH) {
+        size_t total = execution->chunk_block_units ? execution->chunk_block_units[slot->block] : execution->chunk_units;
+        *units = piece_start(total, pieces, slot->piece + 1) - piece_start(total, pieces, slot->piece);
+        return execution->scratch + (ptrdiff_t)slot->index * execution->scratch_stride;
+    }
+    const struct coll_pccl_area *area = &execution->areas[slot->area];
+    size_t total = block_size(area, slot->index);
+    if (pieces == 1) {
+        *units = total;
+        return block_address(area, slot->index);
+    }
+    size_t start = piece_start(total, pieces, slot->piece);
+    *units = piece_start(total, pieces, slot->piece + 1) - start;
+    return block_address(area, slot->index) + (ptrdiff_t)start * execution->extent;
+}
+
+/* --- areas -------------------------------------------------------------------------------------------------------- */
+
+static size_t side_elements(const struct coll_pccl_side *side)
+{
+    if (!side->counts) {
+        return side->count * side->blocks;
+    }
+    size_t elements = 0;
+    for (uint32_t i = 0; i < side->blocks; i++) {
+        elements += (size_t)side->counts[i];
+    }
+    return elements;
+}
+
+/* Whether each block is one run of bytes in the order of the packed stream. */
+static bool is_contiguous(const struct coll_pccl_side *side)
+{
+    uint16_t flags = side->type->super.flags;
+    return flags & OPAL_DATATYPE_FLAG_NO_GAPS || side->type->super.size == 0 ||
+           (flags & OPAL_DATATYPE_FLAG_CONTIGUOUS && !side->counts && side->count <= 1);
+}
+
+/* Sizes and displacements of unequal blocks. units: of an element; step: bytes from element to element, packed or not. */
+static int set_block_arrays(struct coll_pccl_execution *execution, int which, const struct coll_pccl_side *side,
+                            const int *displs, size_t units, ptrdiff_t step)
+{
+    uint32_t num_ranks = execution->plan->key.num_ranks;
+    if (!execution->block_units[which]) {
+        execution->block_units[which] = malloc(num_ranks * sizeof(size_t));
+    }
+    if (!execution->block_displs[which]) {
+        execution->block_displs[which] = malloc(num_ranks * sizeof(ptrdiff_t));
+    }
+    size_t *block_units = execution->block_units[which];
+    ptrdiff_t *block_displs = execution->block_displs[which];
+    if (!block_units || !block_displs) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    ptrdiff_t next = 0;
+    for (uint32_t i = 0; i < side->blocks; i++) {
+        block_units[i] = (size_t)side->counts[i] * units;
+        block_displs[i] = displs ? displs[i] * step : next;
+        next += side->counts[i] * step;
+    }
+    execution->areas[which].block_units = block_units;
+    execution->areas[which].displs = block_displs;
+    return OMPI_SUCCESS;
+}
+
+/* Lays an area over a side's memory, or over `private` memory where its blocks lie packed one after another. */
+static int set_area(struct coll_pccl_execution *execution, int which, const struct coll_pccl_side *side, char *private)
+{
+    const opal_datatype_t *layout = &side->type->super;
+    struct coll_pccl_area *area = &execution->areas[which];
+    size_t units = execution->elements ? 1 : layout->size;
+    ptrdiff_t step = private && !execution->elements ? (ptrdiff_t)layout->size : layout->ub - layout->lb;
+    *area = (struct coll_pccl_area){
+        .base = private ? private : side->buffer + (execution->elements ? 0 : layout->true_lb),
+        .stride = (ptrdiff_t)side->count * step,
+        .units = side->count * units,
+        .present = true,
+    };
+    return side->counts ? set_block_arrays(execution, which, side, private ? NULL : side->displs, units, step)
+                        : OMPI_SUCCESS;
+}
+
+/* Packs blocks [first, first + count) of a side into an area laid over packed memory, or unpacks all of them from it. */
+static int pack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area, uint32_t first, uint32_t count)
+{
+    ptrdiff_t extent = side->type->super.ub - side->type->super.lb;
+    if (!side->counts) {
+        const char *elements = side->buffer + (ptrdiff_t)(first * side->count) * extent;
+        return coll_pccl_pack(side->type, count * side->count, elements, block_address(area, first));
+    }
+    int status = OMPI_SUCCESS;
+    ptrdiff_t next = 0;
+    for (uint32_t i = 0; i < first + count && status == OMPI_SUCCESS; i++) {
+        ptrdiff_t displ = side->displs ? side->displs[i] * extent : next;
+        next += side->counts[i] * extent;
+        if (i >= first) {
+            status = coll_pccl_pack(side->type, (size_t)side->counts[i], side->buffer + displ, block_address(area, i));
+        }
+    }
+    return status;
+}
+
+static int unpack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area)
+{
+    ptrdiff_t extent = side->type->super.ub - side->type->super.lb;
+    if (!side->counts) {
+        return coll_pccl_unpack(side->type, side->blocks * side->count, side->buffer, area->base);
+    }
+    int status = OMPI_SUCCESS;
+    ptrdiff_t next = 0;
+    for (uint32_t i = 0; i < side->blocks && status == OMPI_SUCCESS; i++) {
+        ptrdiff_t displ = side->displs ? side->displs[i] * extent : next;
+        next += side->counts[i] * extent;
+        status = coll_pccl_unpack(side->type, (size_t)side->counts[i], side->buffer + displ, block_address(area, i));
+    }
+    return status;
+}
+
+/* --- the parts of a binding ----------------------------------------------------------------------------------------- */
+
+static void set_units(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
+{
+    execution->elements = call->op != NULL;
+    execution->op = call->op;
+    execution->datatype = call->op ? call->receive_type : &ompi_mpi_byte.dt;
+    const opal_datatype_t *layout = &execution->datatype->super;
+    execution->extent = layout->ub - layout->lb;
+    execution->unit_bytes = layout->size;
+    size_t limit = (size_t)coll_pccl_parameters.message_limit;
+    execution->message_units = layout->size < limit ? limit / layout->size : 1;
+}
+
+static bool needs_private_input(const struct coll_pccl_execution *execution)
+{
+    const struct coll_pccl_view *view = &execution->view;
+    return !execution->elements && view->input.blocks > 0 &&
+           (view->relation == COLL_PCCL_SAME_MEMORY || !is_contiguous(&view->input));
+}
+
+static bool needs_private_output(const struct coll_pccl_execution *execution)
+{
+    const struct coll_pccl_view *view = &execution->view;
+    return view->output.blocks > 0 && (execution->elements ? view->relation == COLL_PCCL_SAME_MEMORY
+                                                           : !is_contiguous(&view->output));
+}
+
+static size_t align(size_t bytes)
+{
+    return (bytes + COLL_PCCL_ALIGNMENT - 1) & ~(size_t)(COLL_PCCL_ALIGNMENT - 1);
+}
+
+/* Room for a private copy of a side, in units. */
+static struct coll_pccl_room side_room(const struct coll_pccl_execution *execution, const struct coll_pccl_side *side)
+{
+    return coll_pccl_room(execution->datatype,
+                          side_elements(side) * (execution->elements ? 1 : side->type->super.size));
+}
+
+/* Elements: the sizes of the blocks of a side, whichever of the two the demand numbers its chunks by. */
+static void set_chunk_units(struct coll_pccl_execution *execution)
+{
+    const struct coll_pccl_area *input = &execution->areas[PCCL_INPUT], *output = &execution->areas[PCCL_OUTPUT];
+    execution->chunk_units = output->present ? output->units : input->units;
+    execution->chunk_block_units = input->block_units ? input->block_units : output->block_units;
+}
+
+static size_t largest_chunk(const struct coll_pccl_execution *execution)
+{
+    size_t largest = execution->chunk_units;
+    if (execution->chunk_block_units) {
+        largest = 0;
+        for (uint32_t i = 0; i < execution->plan->key.num_ranks; i++) {
+            largest = execution->chunk_block_units[i] > largest ? execution->chunk_block_units[i] : largest;
+        }
+    }
+    uint32_t pieces = execution->plan->pieces;
+    return largest / pieces + (largest % pieces != 0);
+}
+
+/* Areas over the application's memory; private ones get their base when the memory is there. */
+static int set_areas(struct coll_pccl_execution *execution, char *private_input, char *private_output)
+{
+    const struct coll_pccl_view *view = &execution->view;
+    struct coll_pccl_area *areas = execution->areas;
+    int status = OMPI_SUCCESS;
+    areas[PCCL_INPUT].present = areas[PCCL_OUTPUT].present = false;
+    areas[PCCL_INPUT].block_units = areas[PCCL_OUTPUT].block_units = NULL;
+    if (view->input.blocks > 0) {
+        status = set_area(execution, PCCL_INPUT, &view->input, private_input);
+    }
+    if (view->output.blocks > 0 && status == OMPI_SUCCESS) {
+        status = set_area(execution, PCCL_OUTPUT, &view->output, private_output);
+    }
+    if (view->relation == COLL_PCCL_INPUT_IN_OUTPUT) {
+        areas[PCCL_INPUT] = (struct coll_pccl_area){
+            .base = block_address(&areas[PCCL_OUTPUT], view->block),
+            .units = block_size(&areas[PCCL_OUTPUT], view->block),
+            .present = true,
+        };
+    } else if (view->relation == COLL_PCCL_OUTPUT_IN_INPUT) {
+        areas[PCCL_OUTPUT] = (struct coll_pccl_area){
+            .base = block_address(&areas[PCCL_INPUT], view->block),
+            .units = block_size(&areas[PCCL_INPUT], view->block),
+            .present = true,
+        };
+    }
+    set_chunk_units(execution);
+    return status;
+}
+
+/* Fills private copies of what the call sends. */
+static int load(struct coll_pccl_execution *execution, bool private_input, bool private_output)
+{
+    const struct coll_pccl_view *view = &execution->view;
+    if (private_input) {
+        return pack_blocks(&view->input, &execution->areas[PCCL_INPUT], 0, view->input.blocks);
+    }
+    if (private_output && view->relation == COLL_PCCL_INPUT_IN_OUTPUT) {
+        return pack_blocks(&view->output, &execution->areas[PCCL_OUTPUT], view->block, 1);
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Private input, private output and scratch share one allocation. Scratch slots follow one another without padding, so
+ * that neighbours can travel in one message. */
+static int set_memory(struct coll_pccl_execution *execution)
+{
+    const struct coll_pccl_view *view = &execution->view;
+    bool private_input = needs_private_input(execution), private_output = needs_private_output(execution);
+    uint32_t scratch_slots = execution->plan->program->num_scratch_slots;
+    /* The root of a broadcast has nothing to unpack: its output is all input. */
+    bool is_source = view->relation == COLL_PCCL_INPUT_IN_OUTPUT && view->output.blocks == 1;
+    execution->unpack_output = private_output && !execution->elements && !is_source;
+    execution->copy_output = private_output && execution->elements;
+    int status = set_areas(execution, NULL, NULL);
+    if (status != OMPI_SUCCESS || (!private_input && !private_output && scratch_slots == 0)) {
+        return status;
+    }
+    struct coll_pccl_room none = {0, 0};
+    struct coll_pccl_room input = private_input ? side_room(execution, &view->input) : none;
+    struct coll_pccl_room output = private_output ? side_room(execution, &view->output) : none;
+    size_t chunk = largest_chunk(execution);
+    struct coll_pccl_room scratch = coll_pccl_room(execution->datatype, scratch_slots * chunk);
+    size_t output_start = align(input.bytes), scratch_start = output_start + align(output.bytes);
+    if (!coll_pccl_buffer_reserve(&execution->buffer, scratch_start + scratch.bytes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    char *memory = execution->buffer.memory;
+    execution->scratch = memory + scratch_start + scratch.first;
+    execution->scratch_stride = (ptrdiff_t)chunk * execution->extent;
+    if (private_input || private_output) {
+        status = set_areas(execution, private_input ? memory + input.first : NULL,
+                           private_output ? memory + output_start + output.first : NULL);
+    }
+    return status == OMPI_SUCCESS ? load(execution, private_input, private_output) : status;
+}
+
+/* Address and length of one message. *staged_bytes grows by the room it needs in the staging area, if it does. */
+static void set_message(struct coll_pccl_execution *execution, uint32_t index, size_t *staged_bytes)
+{
+    const struct pccl_operation *operation = &execution->plan->program->operations[index];
+    struct coll_pccl_message *message = &execution->messages[index];
+    *message = (struct coll_pccl_message){.address = NULL};
+    char *next = NULL;
+    for (uint32_t i = 0; i < operation->num_slots; i++) {
+        size_t units;
+        char *address = coll_pccl_operand(execution, operation->first_slot + i, &units);
+        if (units == 0) {
+            continue;
+        }
+        if (message->units == 0) {
+            message->address = address;
+        } else if (address != next) {
+            message->staged = true;
+        }
+        message->units += units;
+        next = address + (ptrdiff_t)units * execution->extent;
+    }
+    if (message->staged) {
+        struct coll_pccl_room room = coll_pccl_room(execution->datatype, message->units);
+        message->staged_at = (ptrdiff_t)*staged_bytes + room.first;
+        *staged_bytes += align(room.bytes);
+    }
+}
+
+static size_t num_parts(const struct coll_pccl_execution *execution, const struct coll_pccl_message *message)
+{
+    return message->units <= execution->message_units
+               ? 1
+               : (message->units + execution->message_units - 1) / execution->message_units;
+}
+
+/* Requests that may be under way at once: the whole of both windows. */
+static int reserve_requests(struct coll_pccl_execution *execution, size_t parts)
+{
+    size_t needed = 0;
+    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
+        uint32_t count = execution->plan->sequence[kind].count;
+        needed += (count < execution->window_size ? count : execution->window_size) * parts;
+    }
+    if (needed <= execution->max_requests) {
+        return OMPI_SUCCESS;
+    }
+    struct coll_pccl_request *requests = needed <= UINT32_MAX ? realloc(execution->requests, needed * sizeof *requests) : NULL;
+    if (!requests) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    execution->requests = requests;
+    execution->max_requests = (uint32_t)needed;
+    return OMPI_SUCCESS;
+}
+
+static int set_messages(struct coll_pccl_execution *execution)
+{
+    const struct coll_pccl_plan *plan = execution->plan;
+    size_t staged_bytes = 0, most_parts = 1;
+    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
+        for (uint32_t i = 0; i < plan->sequence[kind].count; i++) {
+            uint32_t index = plan->sequence[kind].operations[i];
+            set_message(execution, index, &staged_bytes);
+            size_t parts = num_parts(execution, &execution->messages[index]);
+            most_parts = parts > most_parts ? parts : most_parts;
+        }
+    }
+    int status = reserve_requests(execution, most_parts);
+    if (status != OMPI_SUCCESS || staged_bytes == 0) {
+        return status;
+    }
+    if (!coll_pccl_buffer_reserve(&execution->staging, staged_bytes)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    for (uint32_t i = 0; i < plan->program->num_operations; i++) {
+        struct coll_pccl_message *message = &execution->messages[i];
+        if (message->staged) {
+            message->address = execution->staging.memory + message->staged_at;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
+{
+    set_units(execution, call);
+    coll_pccl_view_make(call, execution->plan->key.rank, execution->plan->key.num_ranks, &execution->view);
+    int status = set_memory(execution);
+    return status == OMPI_SUCCESS ? set_messages(execution) : status;
+}
+
+int coll_pccl_unbind(struct coll_pccl_execution *execution)
+{
+    const struct coll_pccl_side *output = &execution->view.output;
+    if (execution->unpack_output) {
+        return unpack_blocks(output, &execution->areas[PCCL_OUTPUT]);
+    }
+    if (execution->copy_output) {
+        return coll_pccl_local_copy(execution, output->buffer, execution->areas[PCCL_OUTPUT].base,
+                                    side_elements(output));
+    }
+    return OMPI_SUCCESS;
+}
+
+/* --- staged messages --------------------------------------------------------------------------------------------------- */
+
+static int move_staged(struct coll_pccl_execution *execution, uint32_t index, bool gather)
+{
+    const struct pccl_operation *operation = &execution->plan->program->operations[index];
+    char *staged = execution->messages[index].address;
+    int status = OMPI_SUCCESS;
+    for (uint32_t i = 0; i < operation->num_slots && status == OMPI_SUCCESS; i++) {
+        size_t units;
+        char *address = coll_pccl_operand(execution, operation->first_slot + i, &units);
+        status = gather ? coll_pccl_local_copy(execution, staged, address, units)
+                        : coll_pccl_local_copy(execution, address, staged, units);
+        staged += (ptrdiff_t)units * execution->extent;
+    }
+    return status;
+}
+
+int coll_pccl_gather_staged(struct coll_pccl_execution *execution, uint32_t operation)
+{
+    return move_staged(execution, operation, true);
+}
+
+int coll_pccl_scatter_staged(struct coll_pccl_execution *execution, uint32_t operation)
+{
+    return move_staged(execution, operation, false);
+}

@@ -1,0 +1,71 @@
+/* What the files of the component share: parameters, the state of the process, the module of a communicator. */
+#ifndef COLL_PCCL_COMPONENT_H
+#define COLL_PCCL_COMPONENT_H
+
+#include "compat.h"
+
+#include "collective.h"
+
+/* Returned instead of an MPI error code when pccl leaves a call to the previous component; all ranks of the
+ * communicator return it together. Open MPI's codes are all above. */
+#define COLL_PCCL_DECLINED (-10000)
+
+/* Values of the MCA parameters (parameters.c says what they mean). Strings belong to the MCA. */
+struct coll_pccl_parameters {
+    int priority;
+    int verbose;
+    char *topology;
+    char *placement;
+    char *collectives;
+    int cache_plans;
+    int window;
+    int max_ranks;
+    int agreement_timeout;  /* seconds */
+    int message_limit;      /* bytes */
+    int keep_mib;           /* MiB */
+    uint32_t served;        /* the collectives that `collectives` names, a bit per enum coll_pccl_kind */
+};
+extern struct coll_pccl_parameters coll_pccl_parameters;
+
+/* Stream of opal_output for everything that coll_pccl_verbose asks for. */
+extern int coll_pccl_output;
+
+/* The component, as the framework sees it. */
+extern const mca_coll_base_component_t mca_coll_pccl_component;
+
+/* What pccl knows about the ranks of one communicator; made by its first collective, freed with it. */
+struct coll_pccl_group {
+    uint32_t num_ranks, rank;
+    uint32_t *devices; /* [num_ranks] device of each rank; NULL if pccl declines this communicator */
+    uint64_t digest;   /* of devices */
+    const char *declined; /* why (static text), else NULL */
+    uint32_t calls;       /* rooted calls so far: see COLL_PCCL_FLOW_CALLS */
+    struct coll_pccl_recent {
+        uint64_t key; /* packed by plan.c; 0 = empty */
+        uint64_t generation;
+        uint32_t place; /* in the cache of plans */
+    } recent[COLL_PCCL_NUM_KINDS]; /* the last plan of each collective */
+    uint64_t reported[COLL_PCCL_NUM_KINDS]; /* a bit per size band that coll_pccl_verbose has told about */
+};
+
+/* The module of one communicator. */
+struct coll_pccl_module {
+    mca_coll_base_module_t super;
+    mca_coll_base_comm_coll_t previous; /* of the collectives installed: function and module that served them before */
+    uint32_t installed;                 /* a bit per enum coll_pccl_kind */
+    struct coll_pccl_group *group;      /* NULL until the first collective */
+};
+typedef struct coll_pccl_module coll_pccl_module_t; /* Open MPI's object macros need a one-word name */
+OBJ_CLASS_DECLARATION(coll_pccl_module_t);
+
+/* parameters.c */
+int coll_pccl_parameters_register(void);
+/* Replaces values that cannot be used and tells the user so. */
+void coll_pccl_parameters_check(void);
+
+/* module.c: the framework asks for a module for `comm`; NULL = not interested. */
+mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm, int *priority);
+/* The group of a module, made when it is first asked for; NULL when out of memory. */
+struct coll_pccl_group *coll_pccl_module_group(struct coll_pccl_module *module, struct ompi_communicator_t *comm);
+
+#endif

@@ -1,0 +1,280 @@
+/* The executor: runs the operations of a program as their dependencies allow.
+ *
+ * An operation is ready when its count of waits is zero. Ready copies and reductions run at once; ready messages are
+ * posted in program order as far as the window of their direction reaches. Posting releases the next message with the
+ * same peer in the same direction, completing releases the successors. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "execute.h"
+
+/* --- life ------------------------------------------------------------------------------------------------------------ */
+
+static size_t words_for(uint32_t bits)
+{
+    return ((size_t)bits + 63) / 64;
+}
+
+static struct coll_pccl_execution *create(const struct coll_pccl_plan *plan)
+{
+    struct coll_pccl_execution *execution = calloc(1, sizeof *execution);
+    if (!execution) {
+        return NULL;
+    }
+    size_t num_operations = plan->program->num_operations;
+    bool complete = true;
+    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
+        struct coll_pccl_window *window = &execution->windows[kind];
+        window->ready = calloc(2 * words_for(plan->sequence[kind].count) + 1, sizeof(uint64_t));
+        complete &= window->ready != NULL;
+        if (window->ready) {
+            window->done = window->ready + words_for(plan->sequence[kind].count);
+        }
+    }
+    execution->waits = malloc((num_operations + 1) * sizeof(uint32_t));
+    execution->local_ready = malloc((plan->num_local + 1) * sizeof(uint32_t));
+    execution->messages = calloc(num_operations + 1, sizeof *execution->messages);
+    if (!complete || !execution->waits || !execution->local_ready || !execution->messages) {
+        coll_pccl_execution_free(execution);
+        return NULL;
+    }
+    return execution;
+}
+
+void coll_pccl_execution_free(struct coll_pccl_execution *execution)
+{
+    for (int i = 0; i < 2; i++) {
+        free(execution->block_units[i]);
+        free(execution->block_displs[i]);
+        free(execution->windows[i].ready);
+    }
+    coll_pccl_buffer_free(&execution->buffer);
+    coll_pccl_buffer_free(&execution->staging);
+    free(execution->requests);
+    free(execution->messages);
+    free(execution->local_ready);
+    free(execution->waits);
+    free(execution);
+}
+
+int coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm,
+                                struct coll_pccl_execution **acquired)
+{
+    struct coll_pccl_execution *execution = coll_pccl_cache_take_execution(plan);
+    if (!execution && !(execution = create(plan))) {
+        coll_pccl_plan_release(plan);
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    OBJ_RETAIN(comm); /* a communicator may be freed while an operation on it is pending */
+    execution->plan = plan;
+    execution->comm = comm;
+    execution->window_size = (uint32_t)coll_pccl_parameters.window;
+    execution->error = OMPI_SUCCESS;
+    execution->num_requests = 0;
+    *acquired = execution;
+    return OMPI_SUCCESS;
+}
+
+int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status)
+{
+    struct coll_pccl_plan *plan = execution->plan;
+    struct ompi_communicator_t *comm = execution->comm;
+    bool touched = false;
+    if (status == OMPI_SUCCESS) {
+        status = execution->error;
+    }
+    if (status != OMPI_SUCCESS) {
+        touched = coll_pccl_transport_abandon(execution);
+    } else {
+        status = coll_pccl_unbind(execution);
+    }
+    if (!touched) { /* else its memory is left to the transport for ever: an error has no better end */
+        coll_pccl_buffer_trim(&execution->buffer);
+        coll_pccl_buffer_trim(&execution->staging);
+        coll_pccl_cache_put_execution(plan, execution);
+    }
+    coll_pccl_plan_release(plan);
+    OBJ_RELEASE(comm);
+    return status;
+}
+
+/* --- ready, posted, finished ------------------------------------------------------------------------------------------- */
+
+static void make_ready(struct coll_pccl_execution *execution, uint32_t index)
+{
+    uint32_t kind = execution->plan->program->operations[index].kind;
+    if (kind > PCCL_OP_RECEIVE) {
+        execution->local_ready[execution->num_local_ready++] = index;
+        return;
+    }
+    struct coll_pccl_window *window = &execution->windows[kind];
+    uint32_t position = execution->plan->position[index];
+    window->ready[position / 64] |= UINT64_C(1) << position % 64;
+    window->num_ready++;
+}
+
+static void release(struct coll_pccl_execution *execution, uint32_t index)
+{
+    if (--execution->waits[index] == 0) {
+        make_ready(execution, index);
+    }
+}
+
+/* Moves the window past finished messages. */
+static void close_position(struct coll_pccl_window *window, uint32_t position, uint32_t count)
+{
+    window->done[position / 64] |= UINT64_C(1) << position % 64;
+    while (window->first_open < count &&
+           window->done[window->first_open / 64] >> window->first_open % 64 & 1) {
+        window->first_open++;
+    }
+}
+
+static void complete(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct coll_pccl_plan *plan = execution->plan;
+    const struct pccl_operation *operation = &plan->program->operations[index];
+    execution->remaining--;
+    if (operation->kind <= PCCL_OP_RECEIVE) {
+        if (operation->kind == PCCL_OP_RECEIVE && execution->messages[index].staged && !execution->error) {
+            execution->error = coll_pccl_scatter_staged(execution, index);
+        }
+        close_position(&execution->windows[operation->kind], plan->position[index], plan->sequence[operation->kind].count);
+    }
+    const uint32_t *successors = plan->program->successors + operation->first_successor;
+    for (uint32_t i = 0; i < operation->num_successors; i++) {
+        release(execution, successors[i]);
+    }
+}
+
+/* Both ends know the size of a message: one without bytes is not sent, unless being received is all that it is for. */
+static bool is_skipped(const struct pccl_operation *operation, const struct coll_pccl_message *message)
+{
+    return message->units == 0 && operation->num_slots > 0;
+}
+
+static void post(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct pccl_operation *operation = &execution->plan->program->operations[index];
+    struct coll_pccl_message *message = &execution->messages[index];
+    if (!is_skipped(operation, message)) {
+        int status = OMPI_SUCCESS;
+        if (message->staged && operation->kind == PCCL_OP_SEND) {
+            status = coll_pccl_gather_staged(execution, index);
+        }
+        if (status == OMPI_SUCCESS) {
+            status = coll_pccl_transport_post(execution, index);
+        }
+        if (status != OMPI_SUCCESS) {
+            execution->error = status;
+            return;
+        }
+    }
+    if (operation->next_in_lane != PCCL_NONE) {
+        release(execution, operation->next_in_lane);
+    }
+    if (message->pending == 0) {
+        complete(execution, index);
+    }
+}
+
+/* First ready position in [window->first_open, limit), or limit. */
+static uint32_t next_ready(const struct coll_pccl_window *window, uint32_t limit)
+{
+    uint32_t word = window->first_open / 64;
+    uint64_t bits = window->ready[word] & ~UINT64_C(0) << window->first_open % 64;
+    while (!bits) {
+        if (++word * 64 >= limit) {
+            return limit;
+        }
+        bits = window->ready[word];
+    }
+    uint32_t position = word * 64 + (uint32_t)__builtin_ctzll(bits);
+    return position < limit ? position : limit;
+}
+
+static void post_ready(struct coll_pccl_execution *execution, uint32_t kind)
+{
+    struct coll_pccl_window *window = &execution->windows[kind];
+    const struct coll_pccl_sequence *sequence = &execution->plan->sequence[kind];
+    while (window->num_ready > 0 && !execution->error) {
+        uint32_t limit = sequence->count - window->first_open <= execution->window_size
+                             ? sequence->count
+                             : window->first_open + execution->window_size;
+        uint32_t position = next_ready(window, limit);
+        if (position == limit) {
+            return;
+        }
+        window->ready[position / 64] &= ~(UINT64_C(1) << position % 64);
+        window->num_ready--;
+        post(execution, sequence->operations[position]);
+    }
+}
+
+static void run_local(struct coll_pccl_execution *execution)
+{
+    uint32_t index = execution->local_ready[--execution->num_local_ready];
+    int status = coll_pccl_local_run(execution, &execution->plan->program->operations[index]);
+    if (status != OMPI_SUCCESS) {
+        execution->error = status;
+        return;
+    }
+    complete(execution, index);
+}
+
+/* Takes in what has completed; true if anything has. */
+static bool collect(struct coll_pccl_execution *execution)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < execution->num_requests && !execution->error;) {
+        struct coll_pccl_request *entry = &execution->requests[i];
+        if (!REQUEST_COMPLETE(entry->request)) {
+            i++;
+            continue;
+        }
+        uint32_t index = entry->operation;
+        int status = coll_pccl_transport_finish(entry->request);
+        *entry = execution->requests[--execution->num_requests];
+        any = true;
+        if (status != OMPI_SUCCESS) {
+            execution->error = status;
+        } else if (--execution->messages[index].pending == 0) {
+            complete(execution, index);
+        }
+    }
+    return any;
+}
+
+/* --- the state machine ------------------------------------------------------------------------------------------------ */
+
+void coll_pccl_execution_start(struct coll_pccl_execution *execution)
+{
+    const struct coll_pccl_plan *plan = execution->plan;
+    uint32_t num_operations = plan->program->num_operations;
+    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
+        struct coll_pccl_window *window = &execution->windows[kind];
+        memset(window->ready, 0, 2 * words_for(plan->sequence[kind].count) * sizeof(uint64_t));
+        window->first_open = window->num_ready = 0;
+    }
+    execution->num_local_ready = 0;
+    execution->remaining = num_operations;
+    for (uint32_t i = 0; i < num_operations; i++) {
+        execution->waits[i] = plan->program->operations[i].num_waits;
+        if (execution->waits[i] == 0) {
+            make_ready(execution, i);
+        }
+    }
+}
+
+bool coll_pccl_execution_progress(struct coll_pccl_execution *execution)
+{
+    do {
+        post_ready(execution, PCCL_OP_RECEIVE);
+        post_ready(execution, PCCL_OP_SEND);
+        while (execution->num_local_ready > 0 && !execution->error) {
+            run_local(execution);
+            post_ready(execution, PCCL_OP_SEND);
+        }
+    } while (collect(execution));
+    return execution->remaining == 0 || execution->error;
+}

@@ -1,0 +1,146 @@
+/* Executions: one collective call under way on this rank. A state machine without waiting inside: bind, start, progress
+ * until it says finished, finish. A blocking call drives it in a loop over opal_progress.
+ *
+ * Tags. A blocking call uses the tag that Open MPI's own blocking algorithms use for the collective. All messages of one
+ * call are received in that call, and both ends of a pair post in program order, so consecutive calls cannot be mixed
+ * up: a communicator has one blocking collective at a time, and messages of a pair do not overtake. Open MPI's counter for
+ * non-blocking tags would do too, but on pml/ucx (24 bits of tag) it meets the users' tags after eight million calls,
+ * which blocking calls reach within minutes. */
+#ifndef COLL_PCCL_EXECUTE_H
+#define COLL_PCCL_EXECUTE_H
+
+#include "plan.h"
+#include "span.h"
+#include "view.h"
+
+/* After so many rooted or otherwise one-way calls on a communicator, the sends of one call are synchronous. It keeps a
+ * rank that only sends from filling the memory of a slow one that only receives. */
+#define COLL_PCCL_FLOW_CALLS 128
+
+/* Input or output of a call in units: bytes of the packed stream, or elements if the collective reduces. */
+struct coll_pccl_area {
+    char *base;              /* unit 0 of block 0 */
+    ptrdiff_t stride;        /* bytes from block to block */
+    const ptrdiff_t *displs; /* instead of stride: bytes from base to each block */
+    size_t units;            /* per block */
+    const size_t *block_units; /* instead of units: of each block */
+    bool present;
+};
+
+/* What an operation of the program sends or receives. */
+struct coll_pccl_message {
+    char *address;
+    size_t units;
+    bool staged;      /* address is in the staging area: the slots are not neighbours in memory */
+    ptrdiff_t staged_at; /* where there */
+    uint32_t pending; /* requests under way for it */
+};
+
+struct coll_pccl_request {
+    ompi_request_t *request;
+    uint32_t operation;
+};
+
+/* Messages of one direction that may be under way: positions first_open .. first_open + window - 1 of the sequence. The
+ * lowest unfinished one is always among them: that is what doc/design.md needs to exclude deadlock. */
+struct coll_pccl_window {
+    uint32_t first_open; /* everything before is finished */
+    uint32_t num_ready;
+    uint64_t *ready; /* bit per position: may be posted, is not yet */
+    uint64_t *done;  /* bit per position: finished */
+};
+
+/* A buffer that grows and is kept for the next call. */
+struct coll_pccl_buffer {
+    char *memory; /* aligned to COLL_PCCL_ALIGNMENT */
+    size_t bytes;
+};
+
+struct coll_pccl_execution {
+    struct coll_pccl_plan *plan; /* with a reference while under way */
+    struct ompi_communicator_t *comm; /* the same */
+    struct coll_pccl_execution *next_idle;
+    int tag;
+    mca_pml_base_send_mode_t send_mode;
+
+    /* Set by bind. */
+    struct coll_pccl_view view;
+    bool elements;             /* units are elements of datatype, else bytes */
+    struct ompi_datatype_t *datatype; /* of a unit */
+    struct ompi_op_t *op;
+    ptrdiff_t extent;  /* bytes from unit to unit */
+    size_t unit_bytes; /* of data in a unit */
+    struct coll_pccl_area areas[2]; /* PCCL_INPUT, PCCL_OUTPUT */
+    bool unpack_output;             /* areas[PCCL_OUTPUT] is packed: spread it into the user's buffer at the end */
+    bool copy_output;               /* areas[PCCL_OUTPUT] is private: copy it to the user's buffer at the end */
+    char *scratch;
+    ptrdiff_t scratch_stride;
+    size_t chunk_units;              /* per block, of chunks in scratch */
+    const size_t *chunk_block_units; /* instead: of each block */
+    size_t message_units;            /* more are sent as several messages */
+    struct coll_pccl_message *messages; /* [num_operations] */
+
+    /* State of the run. */
+    uint32_t window_size;
+    struct coll_pccl_window windows[2]; /* PCCL_OP_SEND, PCCL_OP_RECEIVE */
+    uint32_t *waits;                    /* [num_operations] still to come */
+    uint32_t *local_ready;              /* stack of copies and reductions that may run */
+    uint32_t num_local_ready;
+    uint32_t remaining; /* operations not finished */
+    struct coll_pccl_request *requests;
+    uint32_t num_requests, max_requests;
+    int error; /* first one met, an MPI or Open MPI code */
+
+    /* Kept from call to call. */
+    struct coll_pccl_buffer buffer, staging;
+    size_t *block_units[2];    /* [num_ranks] each, for v-calls */
+    ptrdiff_t *block_displs[2];
+};
+
+/* bind.c */
+
+/* Ties the execution to the buffers and sizes of a call; packs what must be packed. An MPI error code on failure. */
+int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call);
+/* Brings the results where the application wants them. */
+int coll_pccl_unbind(struct coll_pccl_execution *execution);
+/* Where an operand lies and how many units it has. */
+char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t slot, size_t *units);
+/* Between a staged message and the slots of its operation. */
+int coll_pccl_gather_staged(struct coll_pccl_execution *execution, uint32_t operation);
+int coll_pccl_scatter_staged(struct coll_pccl_execution *execution, uint32_t operation);
+
+/* execute.c */
+
+/* An execution of the plan, whose reference it takes over. */
+int coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm,
+                                struct coll_pccl_execution **execution);
+void coll_pccl_execution_start(struct coll_pccl_execution *execution);
+/* Does what can be done now; true when the execution is finished, well or not. */
+bool coll_pccl_execution_progress(struct coll_pccl_execution *execution);
+/* The end of a finished (or never started) execution: results in place, references given back. */
+int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status);
+void coll_pccl_execution_free(struct coll_pccl_execution *execution);
+
+/* local.c: copies and reductions. */
+int coll_pccl_local_run(struct coll_pccl_execution *execution, const struct pccl_operation *operation);
+/* Copies units; addresses may be equal, else they do not overlap. */
+int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *target, const char *source, size_t units);
+
+/* transport.c */
+
+/* Starts the message of an operation; requests that do not complete at once are added to the execution. */
+int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t operation);
+/* Takes a request that has completed back from the transport and tells how it ended. */
+int coll_pccl_transport_finish(ompi_request_t *request);
+/* Gives up what is under way; true if the transport may still touch the buffers. */
+bool coll_pccl_transport_abandon(struct coll_pccl_execution *execution);
+
+/* buffer.c */
+
+/* Makes the buffer at least so large; the contents are lost. False when out of memory. */
+bool coll_pccl_buffer_reserve(struct coll_pccl_buffer *buffer, size_t bytes);
+/* After a call: frees the buffer if the process already keeps more than coll_pccl_keep_mib. */
+void coll_pccl_buffer_trim(struct coll_pccl_buffer *buffer);
+void coll_pccl_buffer_free(struct coll_pccl_buffer *buffer);
+
+#endif

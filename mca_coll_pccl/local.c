@@ -1,0 +1,89 @@
+/* Copies and reductions inside one rank.
+ *
+ * Bitwise equal results need more than one order of operands: Open MPI's two-operand and three-operand kernels differ in
+ * which zero or NaN they keep, and their vector loops differ from their scalar remainders. So every rank reduces a chunk
+ * by the two-operand kernel, whole or in blocks that leave the same remainder. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "execute.h"
+#include "span.h"
+
+/* Elements reduced at once where the result replaces the left operand: a multiple of every vector length. */
+#define BLOCK_ELEMENTS 1024
+/* Room for them on the stack; larger elements go through allocated memory. */
+#define BLOCK_BYTES 16384
+
+int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *target, const char *source, size_t units)
+{
+    if (target == source || units == 0) {
+        return OMPI_SUCCESS;
+    }
+    if (!execution->elements) {
+        memcpy(target, source, units);
+        return OMPI_SUCCESS;
+    }
+    return ompi_datatype_copy_content_same_ddt(execution->datatype, units, target, (char *)source) ? OMPI_ERROR
+                                                                                                   : OMPI_SUCCESS;
+}
+
+/* left = left op right, with right kept. */
+static int reduce_into_left(const struct coll_pccl_execution *execution, char *left, const char *right, size_t units)
+{
+    char on_stack[BLOCK_BYTES] __attribute__((aligned(COLL_PCCL_ALIGNMENT)));
+    size_t at_once = units < BLOCK_ELEMENTS ? units : BLOCK_ELEMENTS;
+    struct coll_pccl_room room = coll_pccl_room(execution->datatype, at_once);
+    char *memory = room.bytes <= sizeof on_stack ? on_stack : malloc(room.bytes);
+    if (!memory) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    char *block = memory + room.first;
+    int status = OMPI_SUCCESS;
+    for (size_t done = 0; done < units && status == OMPI_SUCCESS; done += at_once) {
+        size_t now = units - done < at_once ? units - done : at_once;
+        char *target = left + (ptrdiff_t)done * execution->extent;
+        status = coll_pccl_local_copy(execution, block, right + (ptrdiff_t)done * execution->extent, now);
+        if (status == OMPI_SUCCESS) {
+            ompi_op_reduce(execution->op, target, block, now, execution->datatype);
+            status = coll_pccl_local_copy(execution, target, block, now);
+        }
+    }
+    if (memory != on_stack) {
+        free(memory);
+    }
+    return status;
+}
+
+static int reduce(const struct coll_pccl_execution *execution, char *target, char *left, char *right, size_t units)
+{
+    if (units == 0) {
+        return OMPI_SUCCESS;
+    }
+    if (target == left) {
+        return reduce_into_left(execution, left, right, units);
+    }
+    int status = coll_pccl_local_copy(execution, target, right, units);
+    if (status == OMPI_SUCCESS) {
+        ompi_op_reduce(execution->op, left, target, units, execution->datatype);
+    }
+    return status;
+}
+
+int coll_pccl_local_run(struct coll_pccl_execution *execution, const struct pccl_operation *operation)
+{
+    uint32_t n = operation->num_slots;
+    int status = OMPI_SUCCESS;
+    for (uint32_t i = 0; i < n && status == OMPI_SUCCESS; i++) {
+        size_t units;
+        uint32_t slot = operation->first_slot + i;
+        char *first = coll_pccl_operand(execution, slot, &units);
+        char *second = coll_pccl_operand(execution, slot + n, &units);
+        if (operation->kind == PCCL_OP_COPY) {
+            status = coll_pccl_local_copy(execution, second, first, units);
+        } else {
+            char *target = coll_pccl_operand(execution, slot + 2 * n, &units);
+            status = reduce(execution, target, first, second, units);
+        }
+    }
+    return status;
+}

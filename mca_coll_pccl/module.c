@@ -1,0 +1,157 @@
+/* Modules: one per communicator. Keeps what served the collectives before and puts pccl in its place. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "agreement.h"
+#include "component.h"
+#include "world.h"
+
+#include "pccl/topology.h"
+
+typedef void (*function)(void);
+
+static void construct(coll_pccl_module_t *module)
+{
+    memset(&module->previous, 0, sizeof module->previous);
+    module->installed = 0;
+    module->group = NULL;
+}
+
+static mca_coll_base_module_t **previous_module(struct coll_pccl_module *module, uint32_t kind)
+{
+    return (mca_coll_base_module_t **)((char *)&module->previous + coll_pccl_collectives[kind].active_module);
+}
+
+/* Gives back what enable took; harmless when repeated. */
+static void release_previous(struct coll_pccl_module *module)
+{
+    for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+        if (module->installed >> kind & 1) {
+            OBJ_RELEASE(*previous_module(module, kind));
+        }
+    }
+    module->installed = 0;
+}
+
+static void destruct(coll_pccl_module_t *module)
+{
+    release_previous(module);
+    if (module->group) {
+        free(module->group->devices);
+        free(module->group);
+        module->group = NULL;
+    }
+}
+
+OBJ_CLASS_INSTANCE(coll_pccl_module_t, mca_coll_base_module_t, construct, destruct);
+
+/* Saves the functions below and sets our own where there is one below to fall back to. */
+static void install(struct coll_pccl_module *module, const struct ompi_communicator_t *comm)
+{
+    for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+        const struct coll_pccl_collective *row = &coll_pccl_collectives[kind];
+        const char *active = (const char *)comm->c_coll;
+        function below;
+        mca_coll_base_module_t *below_module;
+        memcpy(&below, active + row->active_function, sizeof below);
+        memcpy(&below_module, active + row->active_module, sizeof below_module);
+        if (!(coll_pccl_parameters.served >> kind & 1) || !below || !below_module) {
+            continue;
+        }
+        memcpy((char *)&module->previous + row->active_function, &below, sizeof below);
+        *previous_module(module, kind) = below_module;
+        OBJ_RETAIN(below_module);
+        memcpy((char *)&module->super + row->function, &row->entry, sizeof row->entry);
+        module->installed |= UINT32_C(1) << kind;
+    }
+}
+
+static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+{
+    struct coll_pccl_module *module = (struct coll_pccl_module *)base;
+    install(module, comm);
+    if (comm == MPI_COMM_WORLD && !coll_pccl_agreement_reach(comm, module->installed)) {
+        release_previous(module);
+        return OMPI_ERR_NOT_AVAILABLE;
+    }
+    return OMPI_SUCCESS;
+}
+
+/* The framework may call this once per function that is installed. What was saved stays until the module goes, since a
+ * call may still be under way. */
+static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
+{
+    (void)base;
+    (void)comm;
+    return OMPI_SUCCESS;
+}
+
+mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm, int *priority)
+{
+    bool may_serve = comm == MPI_COMM_WORLD || coll_pccl_world.agreed;
+    if (coll_pccl_parameters.priority <= 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || !may_serve) {
+        return NULL;
+    }
+    struct coll_pccl_module *module = OBJ_NEW(coll_pccl_module_t);
+    if (!module) {
+        return NULL;
+    }
+    module->super.coll_module_enable = enable;
+    module->super.coll_module_disable = disable;
+    *priority = coll_pccl_parameters.priority;
+    return &module->super;
+}
+
+/* Devices of the communicator's ranks, NULL with a reason if pccl cannot serve it. All members come to the same. */
+static uint32_t *find_devices(struct coll_pccl_group *group, struct ompi_communicator_t *comm)
+{
+    opal_process_name_t own = ompi_proc_local()->super.proc_name;
+    if (group->num_ranks > (uint32_t)coll_pccl_parameters.max_ranks) {
+        group->declined = "more ranks than coll_pccl_max_ranks";
+        return NULL;
+    }
+    uint32_t *devices = malloc(group->num_ranks * sizeof *devices);
+    for (uint32_t i = 0; devices && i < group->num_ranks; i++) {
+        opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, (int)i);
+        if (name.jobid != own.jobid || name.vpid >= coll_pccl_world.num_ranks) {
+            group->declined = "some of its ranks are not in this MPI_COMM_WORLD";
+            free(devices);
+            return NULL;
+        }
+        devices[i] = coll_pccl_world.devices[name.vpid];
+    }
+    return devices;
+}
+
+/* FNV-1a. */
+static uint64_t digest_of(const uint32_t *devices, uint32_t count)
+{
+    uint64_t digest = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t i = 0; i < count; i++) {
+        for (int shift = 0; shift < 32; shift += 8) {
+            digest = (digest ^ (devices[i] >> shift & 0xff)) * UINT64_C(0x100000001b3);
+        }
+    }
+    return digest;
+}
+
+struct coll_pccl_group *coll_pccl_module_group(struct coll_pccl_module *module, struct ompi_communicator_t *comm)
+{
+    if (module->group) {
+        return module->group;
+    }
+    struct coll_pccl_group *group = calloc(1, sizeof *group);
+    if (!group) {
+        return NULL;
+    }
+    group->num_ranks = (uint32_t)ompi_comm_size(comm);
+    group->rank = (uint32_t)ompi_comm_rank(comm);
+    group->devices = find_devices(group, comm);
+    if (!group->devices && !group->declined) {
+        free(group);
+        return NULL;
+    }
+    group->digest = group->devices ? digest_of(group->devices, group->num_ranks) : 0;
+    module->group = group;
+    return group;
+}

@@ -1,0 +1,147 @@
+/* The MCA parameters: what `ompi_info --param coll pccl --level 9` prints, and the check of their values. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "component.h"
+
+#define DEFAULT_CACHE_PLANS 1024
+#define DEFAULT_WINDOW 64
+#define DEFAULT_MAX_RANKS 128
+#define DEFAULT_AGREEMENT_TIMEOUT 10
+#define DEFAULT_MESSAGE_LIMIT (1 << 30)
+#define DEFAULT_KEEP_MIB 64
+
+struct coll_pccl_parameters coll_pccl_parameters = {
+    .cache_plans = DEFAULT_CACHE_PLANS,
+    .window = DEFAULT_WINDOW,
+    .max_ranks = DEFAULT_MAX_RANKS,
+    .agreement_timeout = DEFAULT_AGREEMENT_TIMEOUT,
+    .message_limit = DEFAULT_MESSAGE_LIMIT,
+    .keep_mib = DEFAULT_KEEP_MIB,
+};
+
+/* One row per parameter. Integers have a range and a default to fall back to; strings are checked by who uses them. */
+struct parameter {
+    const char *name;
+    int *number;
+    char **text;
+    int minimum, maximum, preset;
+    mca_base_var_info_lvl_t level;
+    mca_base_var_scope_t scope;
+    const char *help;
+};
+
+static const struct parameter parameters[] = {
+    {"priority", &coll_pccl_parameters.priority, NULL, 0, INT_MAX, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_ALL,
+     "Priority of pccl among the components for collectives. 0 (default): off. Use more than 30 to come before \"tuned\". "
+     "It must be the same on all ranks. Being on is agreed upon in MPI_Init; after that the value may be changed through "
+     "its MPI_T control variable (on all ranks alike): communicators made while it is 0 use the default components."},
+    {"verbose", &coll_pccl_parameters.verbose, NULL, 0, INT_MAX, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_LOCAL,
+     "How much rank 0 of each communicator tells. 0 (default): nothing; 1: a line for each collective and octave of sizes "
+     "at its first use: which plan, its predicted time, or why pccl declines; 5: also the candidates of each new plan "
+     "with their predicted times; 9: also each operation as it starts."},
+    {"topology", NULL, &coll_pccl_parameters.topology, 0, 0, 0, OPAL_INFO_LVL_2, MCA_BASE_VAR_SCOPE_READONLY,
+     "Network to plan for: a generator such as star:16, mesh:4x4, torus:4x4x4, hypercube:4, fattree:4x8, or the path of a "
+     "topology file (it contains '/' or ends in .json). Unset (default): the hosts of the job on one switch. The ranks "
+     "of one host are arranged by hwloc in either case."},
+    {"placement", NULL, &coll_pccl_parameters.placement, 0, 0, 0, OPAL_INFO_LVL_2, MCA_BASE_VAR_SCOPE_READONLY,
+     "Device of coll_pccl_topology that each rank of MPI_COMM_WORLD sits on, in rank order, separated by commas or "
+     "spaces: numbers, ranges and names of devices (\"0-15\", \"7 4 12 0\", \"15-0\", \"node3,node7\"). More entries than ranks "
+     "are allowed. Unset (default): hosts are found by name in the topology; if they are not there, rank i sits on "
+     "device i."},
+    {"collectives", NULL, &coll_pccl_parameters.collectives, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
+     "Which collectives pccl serves: \"all\" (default), a list such as \"allreduce,bcast\", or all but those of a list, "
+     "\"^alltoall,alltoallv\"."},
+    {"cache_plans", &coll_pccl_parameters.cache_plans, NULL, 1, 1 << 20, DEFAULT_CACHE_PLANS, OPAL_INFO_LVL_6,
+     MCA_BASE_VAR_SCOPE_READONLY,
+     "How many plans a process keeps for all its communicators (default 1024). When it is full, the plan that has not "
+     "been used for the longest time is dropped, and made again when it is needed."},
+    {"max_ranks", &coll_pccl_parameters.max_ranks, NULL, 2, 1 << 16, DEFAULT_MAX_RANKS, OPAL_INFO_LVL_5,
+     MCA_BASE_VAR_SCOPE_READONLY,
+     "Largest communicator for which plans are made inside MPI calls (default 128). Larger ones use the default "
+     "components."},
+    {"window", &coll_pccl_parameters.window, NULL, 1, 1 << 16, DEFAULT_WINDOW, OPAL_INFO_LVL_6,
+     MCA_BASE_VAR_SCOPE_LOCAL,
+     "How far the sends, and likewise the receives, of a collective may run ahead of the oldest one that is not "
+     "finished (default 64)."},
+    {"message_limit", &coll_pccl_parameters.message_limit, NULL, 1, 1 << 30, DEFAULT_MESSAGE_LIMIT, OPAL_INFO_LVL_9,
+     MCA_BASE_VAR_SCOPE_READONLY,
+     "Largest message in bytes given to the point-to-point layer; longer ones are split (default 1 GiB). Must be the "
+     "same on all ranks."},
+    {"keep_mib", &coll_pccl_parameters.keep_mib, NULL, 0, 1 << 20, DEFAULT_KEEP_MIB, OPAL_INFO_LVL_6,
+     MCA_BASE_VAR_SCOPE_LOCAL,
+     "MiB of temporary buffers that a process keeps from call to call (default 64). What goes beyond is allocated and "
+     "freed in each call."},
+    {"agreement_timeout", &coll_pccl_parameters.agreement_timeout, NULL, 1, 3600, DEFAULT_AGREEMENT_TIMEOUT,
+     OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
+     "Seconds that MPI_Init waits for ranks in which pccl is off or missing before all ranks decline (default 10)."},
+};
+#define NUM_PARAMETERS (sizeof parameters / sizeof parameters[0])
+
+int coll_pccl_parameters_register(void)
+{
+    for (size_t i = 0; i < NUM_PARAMETERS; i++) {
+        const struct parameter *row = &parameters[i];
+        int index = mca_base_component_var_register(&mca_coll_pccl_component.collm_version, row->name, row->help,
+                                                    row->number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING,
+                                                    NULL, 0, row->scope == MCA_BASE_VAR_SCOPE_READONLY
+                                                                 ? (mca_base_var_flag_t)0
+                                                                 : MCA_BASE_VAR_FLAG_SETTABLE,
+                                                    row->level, row->scope,
+                                                    row->number ? (void *)row->number : (void *)row->text);
+        if (index < 0) {
+            return index;
+        }
+    }
+    return OMPI_SUCCESS;
+}
+
+/* Marks the collectives named in `list`; returns the first word that is no name, or NULL. The word is cut off in place. */
+static char *mark_named(char *list, uint32_t *named)
+{
+    char *rest = NULL;
+    for (char *word = strtok_r(list, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest)) {
+        uint32_t kind = 0;
+        while (kind < COLL_PCCL_NUM_KINDS && strcmp(word, coll_pccl_collectives[kind].name) != 0) {
+            kind++;
+        }
+        if (kind == COLL_PCCL_NUM_KINDS) {
+            return word;
+        }
+        *named |= UINT32_C(1) << kind;
+    }
+    return NULL;
+}
+
+static void check_collectives(void)
+{
+    const uint32_t all = (UINT32_C(1) << COLL_PCCL_NUM_KINDS) - 1;
+    const char *text = coll_pccl_parameters.collectives;
+    coll_pccl_parameters.served = all;
+    if (!text || strcmp(text, "all") == 0) {
+        return;
+    }
+    uint32_t named = 0;
+    char *list = strdup(text[0] == '^' ? text + 1 : text);
+    char *wrong = list ? mark_named(list, &named) : NULL;
+    if (!list || wrong || named == 0) {
+        opal_show_help("help-mpi-coll-pccl.txt", "unknown collective", true, text, wrong ? wrong : "");
+        coll_pccl_parameters.priority = 0;
+    }
+    coll_pccl_parameters.served = text[0] == '^' ? all & ~named : named;
+    free(list);
+}
+
+void coll_pccl_parameters_check(void)
+{
+    for (size_t i = 0; i < NUM_PARAMETERS; i++) {
+        const struct parameter *row = &parameters[i];
+        if (row->number && (*row->number < row->minimum || *row->number > row->maximum)) {
+            opal_show_help("help-mpi-coll-pccl.txt", "number out of range", true, row->name, *row->number, row->minimum,
+                           row->maximum, row->preset);
+            *row->number = row->preset;
+        }
+    }
+    check_collectives();
+}

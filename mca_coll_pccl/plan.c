@@ -1,0 +1,229 @@
+/* Plans: which one a call needs, and how one is made. */
+#include "plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "execute.h"
+#include "report.h"
+#include "world.h"
+
+#define LARGEST_BAND 40       /* a plan does not change any more */
+#define PRIVATE_SIZES_BAND 12 /* where ranks do not know each other's sizes, all must still pick one plan */
+
+static uint32_t band_of(const struct coll_pccl_call *call)
+{
+    if (call->kind == COLL_PCCL_BARRIER) {
+        return 0;
+    }
+    if (coll_pccl_collectives[call->kind].sizes_private) {
+        return PRIVATE_SIZES_BAND;
+    }
+    uint32_t band = 63 - (uint32_t)__builtin_clzll((unsigned long long)call->block_bytes | 1);
+    return band < COLL_PCCL_SMALLEST_BAND ? COLL_PCCL_SMALLEST_BAND : band > LARGEST_BAND ? LARGEST_BAND : band;
+}
+
+static bool is_ordered(const struct coll_pccl_call *call)
+{
+    return call->op && !ompi_op_is_commute(call->op);
+}
+
+static const char *reason_to_decline(struct coll_pccl_plan *plan)
+{
+    return plan->program ? NULL : plan->failure;
+}
+
+int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                        const struct coll_pccl_call *call, struct coll_pccl_plan **plan)
+{
+    struct coll_pccl_group *group = coll_pccl_module_group(module, comm);
+    if (!group) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    const struct coll_pccl_collective *row = &coll_pccl_collectives[call->kind];
+    struct coll_pccl_recent *recent = &group->recent[call->kind];
+    uint32_t band = band_of(call);
+    uint64_t packed = (uint64_t)(uint32_t)call->root << 32 | band << 2 | (uint32_t)is_ordered(call) << 1 | 1;
+    *plan = recent->key == packed ? coll_pccl_cache_recall(recent->place, recent->generation) : NULL;
+    if (!*plan && !group->declined) {
+        struct coll_pccl_key key = {
+            .collective = row->planned_as,
+            .band = band,
+            .root = (uint32_t)call->root,
+            .ordered = is_ordered(call),
+            .direct = row->sizes_private,
+            .num_ranks = group->num_ranks,
+            .rank = group->rank,
+            .devices = group->devices,
+            .digest = group->digest,
+        };
+        int status = coll_pccl_cache_find(&key, comm, plan);
+        if (status < 0) {
+            return OMPI_ERR_OUT_OF_RESOURCE;
+        }
+        *recent = (struct coll_pccl_recent){packed, (*plan)->generation, (*plan)->place};
+    }
+    const char *declined = group->declined ? group->declined : reason_to_decline(*plan);
+    if (coll_pccl_parameters.verbose > 0) {
+        coll_pccl_report_use(comm, group, call->kind, band, *plan, declined);
+    }
+    if (!declined) {
+        return OMPI_SUCCESS;
+    }
+    if (*plan) {
+        coll_pccl_plan_release(*plan);
+        *plan = NULL;
+    }
+    return COLL_PCCL_DECLINED;
+}
+
+/* The programs of all ranks, verified together; all but this rank's are freed. */
+static int make_program(struct coll_pccl_plan *plan, const struct pccl_schedule *schedule, struct pccl_error *error)
+{
+    uint32_t num_ranks = plan->key.num_ranks;
+    struct pccl_program **programs = calloc(num_ranks, sizeof *programs);
+    if (!programs) {
+        return PCCL_ERR_MEMORY;
+    }
+    int status = PCCL_SUCCESS;
+    for (uint32_t rank = 0; rank < num_ranks && status == PCCL_SUCCESS; rank++) {
+        status = pccl_program_create(schedule, rank, &programs[rank], error);
+    }
+    if (status == PCCL_SUCCESS) {
+        status = pccl_verify_programs(schedule->demand, (const struct pccl_program *const *)programs, error);
+    }
+    if (status == PCCL_SUCCESS) {
+        plan->program = programs[plan->key.rank];
+        programs[plan->key.rank] = NULL;
+    }
+    for (uint32_t rank = 0; rank < num_ranks; rank++) {
+        pccl_program_free(programs[rank]);
+    }
+    free(programs);
+    return status;
+}
+
+/* How many operands an operation with n slots has for each. */
+static uint32_t operands_per_slot(uint32_t kind)
+{
+    return kind == PCCL_OP_REDUCE ? 3 : kind == PCCL_OP_COPY ? 2 : 1;
+}
+
+/* Slots and chunks are numbered block * pieces + piece in every area and collective that is served (demand.h). */
+static void resolve_slots(struct coll_pccl_plan *plan)
+{
+    const struct pccl_program *program = plan->program;
+    for (uint32_t j = 0; j < program->num_slots; j++) {
+        enum pccl_area area = PCCL_SLOT_AREA(program->slots[j]);
+        uint32_t index = PCCL_SLOT_INDEX(program->slots[j]);
+        plan->slots[j] = (struct coll_pccl_slot){
+            .area = area,
+            .index = area == PCCL_SCRATCH ? index : index / plan->pieces,
+            .block = program->slot_chunk[j] / plan->pieces,
+            .piece = program->slot_chunk[j] % plan->pieces,
+        };
+    }
+}
+
+static int index_operations(struct coll_pccl_plan *plan)
+{
+    const struct pccl_program *program = plan->program;
+    plan->slots = malloc((program->num_slots + 1) * sizeof *plan->slots);
+    plan->position = malloc((program->num_operations + 1) * sizeof *plan->position);
+    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
+        plan->sequence[kind].operations = malloc((program->num_operations + 1) * sizeof(uint32_t));
+    }
+    if (!plan->slots || !plan->position || !plan->sequence[PCCL_OP_SEND].operations ||
+        !plan->sequence[PCCL_OP_RECEIVE].operations) {
+        return PCCL_ERR_MEMORY;
+    }
+    resolve_slots(plan);
+    for (uint32_t i = 0; i < program->num_operations; i++) {
+        const struct pccl_operation *operation = &program->operations[i];
+        if (operands_per_slot(operation->kind) > 1) {
+            plan->num_local++;
+            continue;
+        }
+        struct coll_pccl_sequence *sequence = &plan->sequence[operation->kind];
+        plan->position[i] = sequence->count;
+        sequence->operations[sequence->count++] = i;
+        plan->has_lists |= operation->num_slots > 1;
+    }
+    return PCCL_SUCCESS;
+}
+
+static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm, struct pccl_error *error)
+{
+    const struct coll_pccl_key *key = &plan->key;
+    struct pccl_request request = {
+        .collective = key->collective,
+        .num_ranks = key->num_ranks,
+        .devices = key->devices,
+        .root = key->root,
+        .bytes = key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band),
+        .ordered = key->ordered,
+        .direct = key->direct,
+    };
+    struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
+    struct pccl_result *result = NULL;
+    int status = pccl_synthesize(coll_pccl_world.topology, &request, &options, &result, error);
+    if (status != PCCL_SUCCESS) {
+        return status;
+    }
+    if (coll_pccl_parameters.verbose >= 5) {
+        coll_pccl_report_candidates(comm, key, result);
+    }
+    plan->pieces = result->schedule->demand->pieces;
+    plan->predicted_ps = result->makespan_ps;
+    snprintf(plan->method, sizeof plan->method, "%s", result->schedule->method);
+    status = make_program(plan, result->schedule, error);
+    pccl_result_free(result);
+    return status;
+}
+
+int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
+                          struct coll_pccl_plan **made)
+{
+    int status = PCCL_ERR_MEMORY;
+    struct coll_pccl_plan *plan = calloc(1, sizeof *plan);
+    uint32_t *devices = malloc(key->num_ranks * sizeof *devices);
+    if (!plan || !devices) {
+        free(devices);
+        free(plan);
+        return status;
+    }
+    memcpy(devices, key->devices, key->num_ranks * sizeof *devices);
+    plan->key = *key;
+    plan->key.devices = devices;
+    struct pccl_error error = {""};
+    status = synthesize(plan, comm, &error);
+    if (status == PCCL_SUCCESS) {
+        status = index_operations(plan);
+    } else if (status != PCCL_ERR_MEMORY) {
+        snprintf(plan->failure, sizeof plan->failure, "%s: %.120s", pccl_status_text(status), error.message);
+        status = PCCL_SUCCESS;
+    }
+    if (status != PCCL_SUCCESS) {
+        coll_pccl_plan_free(plan);
+        return status;
+    }
+    *made = plan;
+    return PCCL_SUCCESS;
+}
+
+void coll_pccl_plan_free(struct coll_pccl_plan *plan)
+{
+    while (plan->idle) {
+        struct coll_pccl_execution *execution = plan->idle;
+        plan->idle = execution->next_idle;
+        coll_pccl_execution_free(execution);
+    }
+    free(plan->position);
+    free(plan->sequence[PCCL_OP_SEND].operations);
+    free(plan->sequence[PCCL_OP_RECEIVE].operations);
+    free(plan->slots);
+    pccl_program_free(plan->program);
+    free((uint32_t *)plan->key.devices);
+    free(plan);
+}

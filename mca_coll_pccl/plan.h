@@ -1,0 +1,89 @@
+/* Plans: how one rank takes part in a collective of a group of devices, for one octave of sizes. Made at first use and
+ * shared by all communicators of the process whose ranks sit on the same devices in the same order. */
+#ifndef COLL_PCCL_PLAN_H
+#define COLL_PCCL_PLAN_H
+
+#include "component.h"
+
+#include "pccl/synth.h"
+
+/* What a plan depends on: equal keys give equal plans on every rank. The topology is one for the whole process. */
+struct coll_pccl_key {
+    enum pccl_collective collective;
+    uint32_t band;  /* octave of the block's bytes: 2^band .. 2^(band+1)-1; smaller sizes share the first band */
+    uint32_t root;
+    bool ordered;
+    bool direct;
+    uint32_t num_ranks, rank;
+    const uint32_t *devices; /* [num_ranks] */
+    uint64_t digest;         /* of devices */
+};
+
+/* An operand of an operation, resolved as far as it goes without buffers and sizes. */
+struct coll_pccl_slot {
+    uint32_t area;  /* enum pccl_area */
+    uint32_t index; /* input, output: block of the buffer; scratch: slot */
+    uint32_t block; /* that the chunk in it is part of: gives its size */
+    uint32_t piece; /* of the block */
+};
+
+/* The sends, or the receives, of a program in its order. */
+struct coll_pccl_sequence {
+    uint32_t count;
+    uint32_t *operations; /* [count] index in the program */
+};
+
+struct coll_pccl_plan {
+    struct coll_pccl_key key;     /* devices: own copy */
+    struct pccl_program *program; /* of this rank; NULL if planning failed */
+    uint32_t pieces;              /* per block */
+    char method[48];
+    int64_t predicted_ps; /* for blocks of 2^band bytes */
+    char failure[160];    /* why there is no program */
+    struct coll_pccl_slot *slots;          /* [program->num_slots] */
+    struct coll_pccl_sequence sequence[2]; /* by PCCL_OP_SEND, PCCL_OP_RECEIVE */
+    uint32_t *position;                    /* [program->num_operations] in its sequence; unused for local operations */
+    uint32_t num_local;                    /* copies and reductions */
+    bool has_lists;                        /* some message carries several slots */
+    struct coll_pccl_execution *idle;      /* executions that may be used again; guarded by the cache's lock */
+    uint32_t references; /* executions under way, and one while it is in the cache */
+    uint32_t place;      /* in the cache */
+    uint64_t generation; /* unique in the process */
+    uint64_t used;       /* when it was last asked for, counted in calls */
+    struct coll_pccl_plan *next; /* in its hash bucket */
+};
+
+/* plan.c */
+
+/* The plan for a call; the caller returns it with coll_pccl_plan_release. COLL_PCCL_DECLINED if the ranks of the
+ * communicator leave the call to the previous component, an MPI error code if this rank is out of memory. */
+int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                        const struct coll_pccl_call *call, struct coll_pccl_plan **plan);
+
+/* Makes the plan of a key. Where the synthesizer refuses, the plan has no program (all ranks see the same). Returns 0 or
+ * PCCL_ERR_MEMORY. comm is only for what coll_pccl_verbose prints. */
+int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
+                          struct coll_pccl_plan **plan);
+void coll_pccl_plan_free(struct coll_pccl_plan *plan);
+
+#define COLL_PCCL_SMALLEST_BAND 6 /* up to 127 bytes a message costs the same */
+
+/* Bytes of a block that a plan of this band is made for. */
+static inline int64_t coll_pccl_band_bytes(uint32_t band)
+{
+    return INT64_C(1) << band;
+}
+
+/* cache.c: guards and finds the plans. */
+
+/* The plan of a key, made if it is missing, with a reference. */
+int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm, struct coll_pccl_plan **plan);
+/* The plan at a place of the cache, with a reference, if it is still the one of that generation; else NULL. */
+struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation);
+void coll_pccl_plan_release(struct coll_pccl_plan *plan);
+/* An idle execution of the plan, NULL if there is none; and its way back. */
+struct coll_pccl_execution *coll_pccl_cache_take_execution(struct coll_pccl_plan *plan);
+void coll_pccl_cache_put_execution(struct coll_pccl_plan *plan, struct coll_pccl_execution *execution);
+void coll_pccl_cache_free(void);
+
+#endif

@@ -1,0 +1,87 @@
+/* Lines for people who ask what pccl does. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void print_time(char text[32], int64_t time_ps)
+{
+    if (time_ps < INT64_C(1000000000)) {
+        snprintf(text, 32, "%" PRId64 ".%02d us", time_ps / 1000000, (int)(time_ps / 10000 % 100));
+    } else {
+        snprintf(text, 32, "%" PRId64 ".%02d ms", time_ps / 1000000000, (int)(time_ps / 10000000 % 100));
+    }
+}
+
+static void print_bytes(char text[32], int64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    while (bytes >= 1024 && unit < 4) {
+        bytes /= 1024;
+        unit++;
+    }
+    snprintf(text, 32, "%" PRId64 " %s", bytes, units[unit]);
+}
+
+/* "allgather on MPI_COMM_WORLD (id 0, 16 ranks)" */
+static void print_subject(char text[160], struct ompi_communicator_t *comm, const char *collective)
+{
+    snprintf(text, 160, "%s on %.64s (id %lu, %d ranks)", collective, comm->c_name[0] ? comm->c_name : "a communicator",
+             COLL_PCCL_COMM_ID(comm), ompi_comm_size(comm));
+}
+
+void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
+                          uint32_t band, const struct coll_pccl_plan *plan, const char *declined)
+{
+    if (group->rank != 0 || group->reported[kind] >> band & 1) {
+        return;
+    }
+    group->reported[kind] |= UINT64_C(1) << band;
+    char subject[160], sizes[64] = "", low[32], time[32];
+    print_subject(subject, comm, coll_pccl_collectives[kind].name);
+    if (kind != COLL_PCCL_BARRIER && !coll_pccl_collectives[kind].sizes_private) {
+        print_bytes(low, coll_pccl_band_bytes(band));
+        snprintf(sizes, sizeof sizes, ", blocks %s %s", band == COLL_PCCL_SMALLEST_BAND ? "below twice" : "from", low);
+    }
+    if (declined) {
+        opal_output(coll_pccl_output, "%s%s: declined: %s", subject, sizes, declined);
+        return;
+    }
+    print_time(time, plan->predicted_ps);
+    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operations here, predicted %s", subject, sizes, plan->method,
+                plan->pieces, plan->pieces == 1 ? "" : "s", plan->program->num_operations, time);
+}
+
+void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct coll_pccl_key *key,
+                                 const struct pccl_result *result)
+{
+    if (key->rank != 0) {
+        return;
+    }
+    char subject[160], size[32], time[32];
+    print_subject(subject, comm, pccl_collective_name(key->collective));
+    print_bytes(size, coll_pccl_band_bytes(key->band));
+    opal_output(coll_pccl_output, "%s: %u candidates for blocks of %s", subject, result->num_candidates, size);
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        const struct pccl_candidate *candidate = &result->candidates[i];
+        print_time(time, candidate->makespan_ps < 0 ? 0 : candidate->makespan_ps);
+        opal_output(coll_pccl_output, "  %-24s %3u piece%s  %12s  %s", candidate->method, candidate->pieces,
+                    candidate->pieces == 1 ? " " : "s", candidate->makespan_ps < 0 ? "not made" : time,
+                    candidate->rejection[0] ? candidate->rejection : "chosen");
+    }
+}
+
+void coll_pccl_report_message(const struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct pccl_operation *operation = &execution->plan->program->operations[index];
+    if (execution->plan->key.rank != 0) {
+        return;
+    }
+    bool is_send = operation->kind == PCCL_OP_SEND;
+    opal_output(coll_pccl_output, "%s on id %lu: operation %u, %s rank %u, %zu bytes in %u slots%s",
+                pccl_collective_name(execution->plan->key.collective), COLL_PCCL_COMM_ID(execution->comm), index,
+                is_send ? "send to" : "receive from", operation->peer,
+                execution->messages[index].units * execution->unit_bytes, operation->num_slots,
+                execution->messages[index].staged ? ", staged" : "");
+}

@@ -1,0 +1,17 @@
+/* What coll_pccl_verbose prints. Rank 0 of a communicator speaks for all. */
+#ifndef COLL_PCCL_REPORT_H
+#define COLL_PCCL_REPORT_H
+
+#include "execute.h"
+
+/* Level 1: how a collective is served from now on for a size band; once per communicator, collective and band. plan may be
+ * NULL if declined is not. */
+void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
+                          uint32_t band, const struct coll_pccl_plan *plan, const char *declined);
+/* Level 5: what the synthesizer considered for a plan. */
+void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct coll_pccl_key *key,
+                                 const struct pccl_result *result);
+/* Level 9: a message that is about to be posted. */
+void coll_pccl_report_message(const struct coll_pccl_execution *execution, uint32_t operation);
+
+#endif

@@ -1,0 +1,64 @@
+/* The only file that asks the point-to-point layer to move data for a collective. */
+#include "execute.h"
+#include "report.h"
+
+static int post_part(struct coll_pccl_execution *execution, const struct pccl_operation *operation, char *address,
+                     size_t units, ompi_request_t **request)
+{
+    if (operation->kind == PCCL_OP_SEND) {
+        return MCA_PML_CALL(isend(address, units, execution->datatype, (int)operation->peer, execution->tag,
+                                  execution->send_mode, execution->comm, request));
+    }
+    return MCA_PML_CALL(irecv(address, units, execution->datatype, (int)operation->peer, execution->tag, execution->comm,
+                              request));
+}
+
+int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct pccl_operation *operation = &execution->plan->program->operations[index];
+    struct coll_pccl_message *message = &execution->messages[index];
+    size_t limit = execution->message_units, done = 0;
+    if (coll_pccl_parameters.verbose >= 9) {
+        coll_pccl_report_message(execution, index);
+    }
+    do { /* at least once: the messages of a barrier are empty */
+        size_t units = message->units - done < limit ? message->units - done : limit;
+        ompi_request_t *request = NULL;
+        int status = post_part(execution, operation, message->address + (ptrdiff_t)done * execution->extent, units,
+                               &request);
+        if (status == OMPI_SUCCESS && REQUEST_COMPLETE(request)) {
+            status = coll_pccl_transport_finish(request);
+        } else if (status == OMPI_SUCCESS) {
+            execution->requests[execution->num_requests++] = (struct coll_pccl_request){request, index};
+            message->pending++;
+        }
+        if (status != OMPI_SUCCESS) {
+            return status;
+        }
+        done += units;
+    } while (done < message->units);
+    return OMPI_SUCCESS;
+}
+
+int coll_pccl_transport_finish(ompi_request_t *request)
+{
+    int status = request->req_status.MPI_ERROR;
+    ompi_request_free(&request);
+    return status;
+}
+
+bool coll_pccl_transport_abandon(struct coll_pccl_execution *execution)
+{
+    bool touched = false;
+    for (uint32_t i = 0; i < execution->num_requests; i++) {
+        ompi_request_t *request = execution->requests[i].request;
+        uint32_t kind = execution->plan->program->operations[execution->requests[i].operation].kind;
+        if (kind == PCCL_OP_RECEIVE && !REQUEST_COMPLETE(request)) {
+            ompi_request_cancel(request);
+        }
+        touched |= !REQUEST_COMPLETE(request);
+        ompi_request_free(&request); /* one that is not complete is freed by the transport when it is */
+    }
+    execution->num_requests = 0;
+    return touched;
+}

@@ -1,0 +1,121 @@
+/* Views: the only place that knows MPI_IN_PLACE, and which arguments count at which rank. */
+#include "view.h"
+
+static struct coll_pccl_side send_side(const struct coll_pccl_call *call, uint32_t blocks)
+{
+    return (struct coll_pccl_side){
+        .buffer = (char *)call->send,
+        .type = call->send_type,
+        .blocks = blocks,
+        .count = call->send_count,
+        .counts = call->send_counts,
+        .displs = call->send_displs,
+    };
+}
+
+static struct coll_pccl_side receive_side(const struct coll_pccl_call *call, uint32_t blocks)
+{
+    return (struct coll_pccl_side){
+        .buffer = call->receive,
+        .type = call->receive_type,
+        .blocks = blocks,
+        .count = call->receive_count,
+        .counts = call->receive_counts,
+        .displs = call->receive_displs,
+    };
+}
+
+/* Sends `send_blocks`, ends with `receive_blocks`; in place, the input is block `own` of the output. */
+static void view_all(const struct coll_pccl_call *call, uint32_t send_blocks, uint32_t receive_blocks, uint32_t own,
+                     struct coll_pccl_view *view)
+{
+    view->output = receive_side(call, receive_blocks);
+    if (call->send == MPI_IN_PLACE) {
+        view->relation = COLL_PCCL_INPUT_IN_OUTPUT;
+        view->block = own;
+    } else {
+        view->input = send_side(call, send_blocks);
+    }
+}
+
+/* Every rank has a block for every other; in place, results replace what is sent. */
+static void view_alltoall(const struct coll_pccl_call *call, uint32_t num_ranks, struct coll_pccl_view *view)
+{
+    view->output = receive_side(call, num_ranks);
+    if (call->send == MPI_IN_PLACE) {
+        view->input = view->output;
+        view->relation = COLL_PCCL_SAME_MEMORY;
+    } else {
+        view->input = send_side(call, num_ranks);
+    }
+}
+
+/* Here send_* describes the whole input vector, receive_* this rank's block of results. */
+static void view_reduce_scatter(const struct coll_pccl_call *call, uint32_t num_ranks, struct coll_pccl_view *view)
+{
+    view->output = receive_side(call, 1);
+    view->input = send_side(call, num_ranks);
+    if (call->send == MPI_IN_PLACE) {
+        view->input.buffer = call->receive;
+        view->relation = COLL_PCCL_SAME_MEMORY;
+    }
+}
+
+static void view_scatter(const struct coll_pccl_call *call, bool is_root, uint32_t rank, uint32_t num_ranks,
+                         struct coll_pccl_view *view)
+{
+    if (is_root) {
+        view->input = send_side(call, num_ranks);
+    }
+    if (is_root && call->receive == MPI_IN_PLACE) {
+        view->relation = COLL_PCCL_OUTPUT_IN_INPUT;
+        view->block = rank;
+    } else {
+        view->output = receive_side(call, 1);
+    }
+}
+
+void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks, struct coll_pccl_view *view)
+{
+    bool is_root = (uint32_t)call->root == rank;
+    *view = (struct coll_pccl_view){.relation = COLL_PCCL_APART};
+    switch (coll_pccl_collectives[call->kind].planned_as) {
+    case PCCL_ALLGATHER:
+        view_all(call, 1, num_ranks, rank, view);
+        break;
+    case PCCL_ALLREDUCE:
+        view_all(call, 1, 1, 0, view);
+        break;
+    case PCCL_ALLTOALL:
+        view_alltoall(call, num_ranks, view);
+        break;
+    case PCCL_BROADCAST: /* at the root, one buffer is both */
+        view->output = receive_side(call, 1);
+        if (is_root) {
+            view->relation = COLL_PCCL_INPUT_IN_OUTPUT;
+        }
+        break;
+    case PCCL_GATHER:
+        if (is_root) {
+            view_all(call, 1, num_ranks, rank, view);
+        } else {
+            view->input = send_side(call, 1);
+        }
+        break;
+    case PCCL_REDUCE:
+        if (is_root) {
+            view_all(call, 1, 1, 0, view);
+        } else {
+            view->input = send_side(call, 1);
+        }
+        break;
+    case PCCL_REDUCE_SCATTER:
+        view_reduce_scatter(call, num_ranks, view);
+        break;
+    case PCCL_SCATTER:
+        view_scatter(call, is_root, rank, num_ranks, view);
+        break;
+    default: /* a barrier has no buffers */
+        break;
+    }
+}

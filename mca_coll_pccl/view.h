@@ -1,0 +1,33 @@
+/* Views: the buffers of a call as this rank has them, with in-place and insignificant arguments out of the way. */
+#ifndef COLL_PCCL_VIEW_H
+#define COLL_PCCL_VIEW_H
+
+#include "collective.h"
+
+/* Blocks in memory of the application. */
+struct coll_pccl_side {
+    char *buffer;
+    struct ompi_datatype_t *type;
+    uint32_t blocks;   /* 0: this rank has no such buffer */
+    size_t count;      /* elements per block */
+    const int *counts; /* instead of count: elements of each block */
+    const int *displs; /* elements; NULL: blocks follow one another */
+};
+
+/* How input and output lie to each other. */
+enum coll_pccl_relation {
+    COLL_PCCL_APART,
+    COLL_PCCL_INPUT_IN_OUTPUT, /* the input is one block of the output */
+    COLL_PCCL_OUTPUT_IN_INPUT, /* the output is one block of the input */
+    COLL_PCCL_SAME_MEMORY      /* the output overwrites the input: one of them must be private */
+};
+
+struct coll_pccl_view {
+    struct coll_pccl_side input, output; /* the one that lies in the other has blocks = 0 */
+    enum coll_pccl_relation relation;
+    uint32_t block; /* of the other one */
+};
+
+void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks, struct coll_pccl_view *view);
+
+#endif

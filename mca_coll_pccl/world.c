@@ -1,0 +1,124 @@
+/* The topology of the job, from the parameters and what the ranks told each other. */
+#include "world.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct coll_pccl_world coll_pccl_world;
+
+int coll_pccl_fabric_create(struct pccl_topology **fabric, struct pccl_error *error)
+{
+    *fabric = NULL;
+    const char *text = coll_pccl_parameters.topology;
+    return text && text[0] ? pccl_topology_create(text, fabric, error) : PCCL_SUCCESS;
+}
+
+/* Numbers the hosts in the order in which ranks name them; returns how many there are. */
+static uint32_t number_hosts(const struct coll_pccl_record *records, uint32_t num_ranks, uint32_t *hosts)
+{
+    uint32_t num_hosts = 0;
+    for (uint32_t i = 0; i < num_ranks; i++) {
+        uint32_t same = 0;
+        while (same < i && strcmp(records[same].host, records[i].host) != 0) {
+            same++;
+        }
+        hosts[i] = same < i ? hosts[same] : num_hosts++;
+    }
+    return num_hosts;
+}
+
+/* The device named like a host, in full or up to the first dot. */
+static uint32_t find_host(const struct pccl_topology *fabric, const char *host)
+{
+    uint32_t device = pccl_topology_find(fabric, host);
+    if (device == PCCL_NONE) {
+        char name[COLL_PCCL_HOST_BYTES];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(host, "."), host);
+        device = pccl_topology_find(fabric, name);
+    }
+    return device < fabric->num_devices ? device : PCCL_NONE;
+}
+
+/* Whether every host of the job is a device of the fabric; then devices are those. */
+static bool match_hosts(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
+                        uint32_t *devices)
+{
+    for (uint32_t i = 0; i < num_ranks; i++) {
+        devices[i] = find_host(fabric, records[i].host);
+        if (devices[i] == PCCL_NONE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The device of the fabric that each rank belongs to; several ranks may share one. */
+static int find_devices(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
+                        uint32_t *devices, struct pccl_error *error)
+{
+    const char *placement = coll_pccl_parameters.placement;
+    if (placement && placement[0]) {
+        return coll_pccl_placement_parse(placement, fabric, num_ranks, devices, error);
+    }
+    if (match_hosts(fabric, records, num_ranks, devices)) {
+        return PCCL_SUCCESS;
+    }
+    if (fabric->num_devices < num_ranks) {
+        snprintf(error->message, sizeof error->message,
+                 "topology %s has %u devices for %u ranks, and the host %s is not among them; name all hosts in the topology "
+                 "or set coll_pccl_placement", fabric->name, fabric->num_devices, num_ranks, records[0].host);
+        return PCCL_ERR_INVALID;
+    }
+    for (uint32_t i = 0; i < num_ranks; i++) {
+        devices[i] = i;
+    }
+    return PCCL_SUCCESS;
+}
+
+static int join(const struct pccl_topology *fabric, const struct coll_pccl_record *records, const uint32_t *devices,
+                uint32_t num_ranks, struct pccl_error *error)
+{
+    struct pccl_place *places = malloc(num_ranks * sizeof *places);
+    if (!places) {
+        return PCCL_ERR_MEMORY;
+    }
+    for (uint32_t i = 0; i < num_ranks; i++) {
+        places[i] = records[i].place;
+        places[i].host = devices[i];
+    }
+    int status = pccl_topology_place(fabric, places, num_ranks, &coll_pccl_world.topology, &coll_pccl_world.devices, error);
+    free(places);
+    return status;
+}
+
+int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
+                           struct pccl_error *error)
+{
+    struct pccl_topology *star = NULL;
+    uint32_t *devices = malloc(num_ranks * sizeof *devices);
+    int status = devices ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
+    if (devices && fabric) {
+        status = find_devices(fabric, records, num_ranks, devices, error);
+    } else if (devices) {
+        char text[24];
+        snprintf(text, sizeof text, "star:%u", number_hosts(records, num_ranks, devices));
+        status = pccl_topology_create(text, &star, error);
+        fabric = star;
+    }
+    if (status == PCCL_SUCCESS) {
+        status = join(fabric, records, devices, num_ranks, error);
+    }
+    if (status == PCCL_SUCCESS) {
+        coll_pccl_world.num_ranks = num_ranks;
+    }
+    pccl_topology_free(star);
+    free(devices);
+    return status;
+}
+
+void coll_pccl_world_free(void)
+{
+    pccl_topology_free(coll_pccl_world.topology);
+    free(coll_pccl_world.devices);
+    memset(&coll_pccl_world, 0, sizeof coll_pccl_world);
+}

@@ -1,0 +1,50 @@
+/* The world: the topology of the job and the device of each rank of MPI_COMM_WORLD, made once in MPI_Init. */
+#ifndef COLL_PCCL_WORLD_H
+#define COLL_PCCL_WORLD_H
+
+#include "component.h"
+
+#include "pccl/place.h"
+#include "pccl/topology.h"
+
+struct coll_pccl_world {
+    bool agreed; /* all ranks use pccl */
+    uint32_t num_ranks;
+    struct pccl_topology *topology;
+    uint32_t *devices; /* [num_ranks] */
+};
+extern struct coll_pccl_world coll_pccl_world;
+
+#define COLL_PCCL_HOST_BYTES 96
+#define COLL_PCCL_VERSION_BYTES 48
+
+/* What each rank tells all others. Fixed size; ranks of another build or architecture are detected by what comes first. */
+struct coll_pccl_record {
+    uint64_t magic; /* and the number of bytes of this structure */
+    char version[COLL_PCCL_VERSION_BYTES]; /* of Open MPI and pccl */
+    uint64_t architecture;                 /* Open MPI's description of the sizes and byte order of types */
+    uint64_t priority;
+    uint64_t topology;    /* digest of the parameter's text */
+    uint64_t placement;   /* digest of the parameter's text */
+    uint64_t collectives; /* a bit per kind served */
+    uint64_t max_ranks;
+    uint64_t message_limit;
+    uint64_t fabric; /* digest of the topology made from the parameter, 0 if there is none */
+    char host[COLL_PCCL_HOST_BYTES];
+    struct pccl_place place;
+};
+
+/* The fabric of coll_pccl_topology, or NULL if the parameter is not set. Errors as of pccl_topology_create. */
+int coll_pccl_fabric_create(struct pccl_topology **fabric, struct pccl_error *error);
+/* The device of each rank according to coll_pccl_placement: numbers, ranges or names, as many as there are ranks. */
+int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabric, uint32_t num_ranks, uint32_t *devices,
+                              struct pccl_error *error);
+/* Sets coll_pccl_world from the records of all ranks; fabric may be NULL. Same outcome on all ranks, but for memory. */
+int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
+                           struct pccl_error *error);
+void coll_pccl_world_free(void);
+
+/* place.c: host name and position of this process in its host. */
+void coll_pccl_place_find(char host[COLL_PCCL_HOST_BYTES], struct pccl_place *place);
+
+#endif
