@@ -1,0 +1,185 @@
+/* Loading: topologies and schedules from what the user names, and what a schedule tells about its request. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cjson/cJSON.h>
+
+#include "cli.h"
+#include "pccl/io.h"
+
+#define MAX_FILE_BYTES (INT64_C(1) << 31)
+
+/* A list of links: "PATH.csv[:COLUMN=VALUE,COLUMN=VALUE[:multicast]]". *rest is what follows the path. */
+static bool is_csv(const char *text, const char **rest)
+{
+    const char *dot = strstr(text, ".csv");
+    *rest = dot ? dot + strlen(".csv") : text;
+    return dot && (**rest == '\0' || **rest == ':');
+}
+
+static int create_from_csv(const char *text, const char *rest, struct pccl_topology **topology, struct pccl_error *error)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        return PCCL_ERR_MEMORY;
+    char *filter = *rest ? copy + (rest - text) : NULL, *option = filter ? strchr(filter + 1, ':') : NULL;
+    int status = PCCL_SUCCESS;
+    if (filter)
+        *filter++ = '\0';
+    if (option)
+        *option++ = '\0';
+    if (option && strcmp(option, "multicast") != 0) {
+        snprintf(error->message, sizeof(error->message), "unknown option '%.40s' after a CSV file; expected multicast", option);
+        status = PCCL_ERR_INVALID;
+    } else {
+        status = pccl_topology_read_csv(copy, filter && *filter ? filter : NULL, option != NULL, topology, error);
+    }
+    free(copy);
+    return status;
+}
+
+static int create_topology(const char *text, struct pccl_topology **topology, struct pccl_error *error)
+{
+    const char *rest;
+    return is_csv(text, &rest) ? create_from_csv(text, rest, topology, error) : pccl_topology_create(text, topology, error);
+}
+
+int cli_topology_load(const char *text, struct pccl_topology **topology)
+{
+    struct pccl_error error = {""};
+    int status = create_topology(text, topology, &error);
+    return status ? cli_fail(status, &error, text) : CLI_OK;
+}
+
+/* The whole file as a string the caller frees; NULL with errno set. */
+static char *read_text(const char *path)
+{
+    struct stat status;
+    FILE *stream = fopen(path, "r");
+    char *text = NULL;
+    if (!stream)
+        return NULL;
+    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > MAX_FILE_BYTES)
+        errno = S_ISDIR(status.st_mode) ? EISDIR : EFBIG;
+    else
+        text = malloc((size_t)status.st_size + 1);
+    if (text) {
+        size_t length = fread(text, 1, (size_t)status.st_size, stream);
+        text[length] = '\0';
+    }
+    fclose(stream);
+    return text;
+}
+
+/* The topology that a schedule file names, as text the caller frees. */
+static int find_topology_name(const char *path, char **name)
+{
+    char *text = read_text(path);
+    if (!text) {
+        cli_error("%s: cannot read: %s", path, strerror(errno));
+        return CLI_SYSTEM;
+    }
+    cJSON *root = cJSON_Parse(text);
+    free(text);
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "topology");
+    if (cJSON_IsObject(item))
+        item = cJSON_GetObjectItemCaseSensitive(item, "name");
+    *name = cJSON_IsString(item) ? strdup(item->valuestring) : NULL;
+    cJSON_Delete(root);
+    return CLI_OK;
+}
+
+int cli_schedule_load(const char *path, const char *text, struct pccl_topology **topology, struct pccl_schedule **schedule)
+{
+    struct pccl_error error = {""};
+    char *name = NULL;
+    int code = text ? CLI_OK : find_topology_name(path, &name);
+    if (code)
+        return code;
+    int status = text || name ? create_topology(text ? text : name, topology, &error) : PCCL_ERR_FORMAT;
+    if (status && !text) {
+        cli_error("%s: key \"topology\": '%s' cannot be made here; give the topology with -t", path, name ? name : "");
+        code = CLI_INPUT;
+    } else if (status) {
+        code = cli_fail(status, &error, text);
+    } else {
+        status = pccl_schedule_read(path, *topology, schedule, &error);
+        if (status) {
+            code = cli_fail(status, &error, path);
+            pccl_topology_free(*topology);
+        }
+    }
+    free(name);
+    return code;
+}
+
+int64_t cli_message_bytes(const struct pccl_schedule *schedule, const struct pccl_message *message)
+{
+    uint32_t count;
+    const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < count; i++)
+        bytes += schedule->demand->chunks[chunks[i]].bytes;
+    return bytes;
+}
+
+int cli_relays_count(const struct pccl_topology *topology, const struct pccl_schedule *schedule, uint32_t *count)
+{
+    bool *member = calloc(topology->num_devices, sizeof(*member));
+    if (!member)
+        return PCCL_ERR_MEMORY;
+    *count = 0;
+    for (uint32_t rank = 0; rank < schedule->demand->num_ranks; rank++)
+        member[schedule->demand->devices[rank]] = true;
+    for (uint32_t m = 0; m < schedule->num_messages; m++) {
+        uint32_t target = schedule->paths[schedule->messages[m].path].target;
+        if (target < topology->num_devices && !member[target]) {
+            member[target] = true;
+            ++*count;
+        }
+    }
+    free(member);
+    return PCCL_SUCCESS;
+}
+
+/* Bytes of each block: its pieces together. */
+static int sum_blocks(const struct pccl_demand *demand, uint32_t num_blocks, int64_t **block_bytes)
+{
+    int64_t *sums = calloc(num_blocks, sizeof(*sums));
+    if (!sums)
+        return PCCL_ERR_MEMORY;
+    for (uint32_t c = 0; c < demand->num_chunks; c++)
+        sums[c / demand->pieces] += demand->chunks[c].bytes;
+    *block_bytes = sums;
+    return PCCL_SUCCESS;
+}
+
+int cli_request_recover(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
+                        struct pccl_request *request, int64_t **block_bytes)
+{
+    const struct pccl_demand *demand = schedule->demand;
+    uint32_t relays, num_blocks = demand->num_chunks / demand->pieces;
+    int status = cli_relays_count(topology, schedule, &relays);
+    *request = (struct pccl_request){.collective = demand->collective, .num_ranks = demand->num_ranks,
+                                     .devices = demand->devices, .root = demand->root, .ordered = demand->ordered,
+                                     .relays = relays > 0};
+    if (status || demand->collective == PCCL_CUSTOM) {
+        request->custom = demand;
+        return status;
+    }
+    status = sum_blocks(demand, num_blocks, block_bytes);
+    if (status)
+        return status;
+    bool equal = true;
+    for (uint32_t b = 1; b < num_blocks; b++)
+        equal = equal && (*block_bytes)[b] == (*block_bytes)[0];
+    if (equal) {
+        request->bytes = (*block_bytes)[0];
+        free(*block_bytes);
+        *block_bytes = NULL;
+    }
+    request->block_bytes = *block_bytes;
+    return PCCL_SUCCESS;
+}
