@@ -20,6 +20,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/clusters.c \
 	synth/algorithms/clusters.h \
 	synth/algorithms/doubling.c \
+	synth/algorithms/estimate.c \
 	synth/algorithms/events.c \
 	synth/algorithms/events.h \
 	synth/algorithms/exchange.c \
@@ -40,6 +41,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/problem.c \
 	synth/algorithms/reverse.c \
 	synth/algorithms/ring.c \
+	synth/algorithms/rows.c \
 	synth/algorithms/slots.c \
 	synth/algorithms/slots.h \
 	synth/algorithms/tree.c \

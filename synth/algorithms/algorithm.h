@@ -52,6 +52,8 @@ int64_t pccl__message_ps(const struct pccl__problem *problem, uint32_t from, uin
 
 /* A number for a new writer, see struct pccl__route. */
 uint32_t pccl__problem_next_writer(const struct pccl__problem *problem);
+/* Where the tour of PCCL__BY_PLACE is kept once it has been found (malloc; freed with the problem). */
+uint32_t **pccl__problem_place(const struct pccl__problem *problem);
 
 /* --- writing a schedule -------------------------------------------------------------------------------------------- */
 

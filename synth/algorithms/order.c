@@ -182,12 +182,17 @@ static int tour(const struct pccl__problem *problem, uint32_t *order)
 
 int pccl__order_make(const struct pccl__problem *problem, enum pccl__order kind, uint32_t *order, struct pccl_error *error)
 {
+    uint32_t **place = pccl__problem_place(problem);
+    if (kind == PCCL__BY_PLACE && *place == NULL) {
+        *place = pccl__array_new(problem->num_ranks, sizeof **place);
+        if (*place == NULL || tour(problem, *place) != 0) {
+            free(*place);
+            *place = NULL;
+            return pccl__fail_memory(error);
+        }
+    }
     for (uint32_t rank = 0; rank < problem->num_ranks; rank++) {
-        order[rank] = rank;
+        order[rank] = kind == PCCL__BY_PLACE ? (*place)[rank] : rank;
     }
-    if (kind == PCCL__BY_RANK) {
-        return 0;
-    }
-    int status = tour(problem, order);
-    return status == 0 ? 0 : pccl__fail_memory(error);
+    return 0;
 }

@@ -1,23 +1,52 @@
-/* The rows of the portfolio: each algorithm by the name under which portfolio.c lists it. See doc/algorithms.md. */
+/* The rows of the portfolio: each algorithm by the name under which rows.c lists it. See doc/algorithms.md. */
 #ifndef PCCL__PORTFOLIO_H
 #define PCCL__PORTFOLIO_H
 
 #include "algorithms/algorithm.h"
 
-/* What a row's variant says to the classical algorithms: a kind of theirs and how the ranks are laid along it. */
+/* --- rows ------------------------------------------------------------------------------------------------------------ */
+
+/* Forecast of the makespan for a row with problem->variant, or -1 if it cannot serve. Cheap: the portfolio makes no
+ * candidate whose forecast is too far behind. */
+typedef int64_t pccl__estimate(const struct pccl__problem *problem, uint32_t pieces);
+
+enum pccl__cut {
+    PCCL__WHOLE,    /* one piece a block */
+    PCCL__HALVES,   /* an even number */
+    PCCL__PIPELINED /* as many as pay */
+};
+
+/* What a row may be asked for beyond its collectives, and when. */
+#define PCCL__SERVES_ORDERED 1u /* combines in rank order where the operator needs it */
+#define PCCL__SERVES_DIRECT 2u  /* every chunk goes from its source to its target in one message */
+#define PCCL__FALLBACK 4u       /* tried only if nothing else serves */
+
+struct pccl__row {
+    const char *method;
+    uint32_t collectives; /* bit per enum pccl_collective */
+    uint32_t flags;
+    enum pccl__cut cut;
+    pccl__algorithm *run;
+    pccl__estimate *estimate;
+    uint32_t variant; /* what the row asks of run and estimate */
+};
+
+extern const struct pccl__row pccl__rows[];
+extern const uint32_t pccl__num_rows;
+
+/* One row: its schedule, or PCCL_ERR_UNSUPPORTED with the reason. */
+int pccl__row_make(struct pccl__problem *problem, uint32_t row, uint32_t pieces, struct pccl_schedule **schedule,
+                   struct pccl_error *error);
+int64_t pccl__row_estimate(struct pccl__problem *problem, uint32_t row, uint32_t pieces);
+/* Why the row is not for this request, or NULL. Without asking the algorithm. */
+const char *pccl__row_refusal(const struct pccl__problem *problem, uint32_t row);
+
+/* --- classical algorithms ---------------------------------------------------------------------------------------------- */
+
+/* What a row's variant says to them: a kind of theirs and how the ranks are laid along it. */
 #define PCCL__VARIANT(kind, order) ((uint32_t)(kind) * 2 + (uint32_t)(order))
 #define PCCL__VARIANT_KIND(variant) ((variant) / 2)
 #define PCCL__VARIANT_ORDER(variant) ((enum pccl__order)((variant) % 2))
-
-pccl__algorithm pccl__tree_algorithm;     /* treecast.c; kind: enum pccl__shape */
-pccl__algorithm pccl__exchange_algorithm; /* exchange.c; kind: enum pccl__pattern */
-pccl__algorithm pccl__fold_algorithm;     /* doubling.c; kind: enum pccl__pattern */
-pccl__algorithm pccl__vector_algorithm;   /* doubling.c; kind: enum pccl__pattern */
-pccl__algorithm pccl__spread_algorithm;   /* pairwise.c; kind: enum pccl__spread */
-pccl__algorithm pccl__transpose_algorithm; /* pairwise.c; kind: enum pccl__pattern */
-pccl__algorithm pccl__ring_algorithm;     /* ring.c; kind: enum pccl__ring */
-pccl__algorithm pccl__greedy_algorithm;   /* greedy.c, as is the next */
-pccl__algorithm pccl__greedy_tree_algorithm;
 
 /* Who talks to whom in round k, at distance 2^k or its signed sibling. */
 enum pccl__pattern {
@@ -37,9 +66,24 @@ enum pccl__ring {
     PCCL__BOTH_WAYS /* half of every block in either direction */
 };
 
-/* One row by its number, below pccl__portfolio_size(): its schedule, or PCCL_ERR_UNSUPPORTED with the reason. */
-int pccl__portfolio_make(struct pccl__problem *problem, uint32_t row, uint32_t pieces, struct pccl_schedule **schedule,
-                         struct pccl_error *error);
-uint32_t pccl__portfolio_size(void);
+pccl__algorithm pccl__tree_algorithm;      /* treecast.c; kind: enum pccl__shape */
+pccl__algorithm pccl__exchange_algorithm;  /* exchange.c; kind: enum pccl__pattern */
+pccl__algorithm pccl__fold_algorithm;      /* doubling.c; kind: enum pccl__pattern */
+pccl__algorithm pccl__vector_algorithm;    /* doubling.c; kind: enum pccl__pattern */
+pccl__algorithm pccl__spread_algorithm;    /* pairwise.c; kind: enum pccl__spread */
+pccl__algorithm pccl__transpose_algorithm; /* pairwise.c; kind: enum pccl__pattern */
+pccl__algorithm pccl__ring_algorithm;      /* ring.c; kind: enum pccl__ring */
+pccl__algorithm pccl__greedy_algorithm;    /* greedy.c, as is the next */
+pccl__algorithm pccl__greedy_tree_algorithm;
+
+pccl__estimate pccl__estimate_tree; /* estimate.c, as all */
+pccl__estimate pccl__estimate_exchange;
+pccl__estimate pccl__estimate_fold;
+pccl__estimate pccl__estimate_vector;
+pccl__estimate pccl__estimate_spread;
+pccl__estimate pccl__estimate_transpose;
+pccl__estimate pccl__estimate_ring;
+pccl__estimate pccl__estimate_matching;
+pccl__estimate pccl__estimate_unicast;
 
 #endif

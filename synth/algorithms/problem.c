@@ -13,6 +13,7 @@ struct pccl__routes {
     uint32_t *links;
     uint32_t route_limit;
     uint32_t num_writers; /* given out so far; 0 is no writer */
+    uint32_t *place;      /* see pccl__problem_place */
 };
 
 static int check_request(const struct pccl_topology *topology, const struct pccl_request *request,
@@ -91,6 +92,7 @@ void pccl__problem_close(struct pccl__problem *problem)
     }
     free(problem->routes->rows);
     free(problem->routes->links);
+    free(problem->routes->place);
     free(problem->routes);
     problem->routes = NULL;
 }
@@ -161,6 +163,11 @@ int64_t pccl__message_ps(const struct pccl__problem *problem, uint32_t from, uin
 uint32_t pccl__problem_next_writer(const struct pccl__problem *problem)
 {
     return ++problem->routes->num_writers;
+}
+
+uint32_t **pccl__problem_place(const struct pccl__problem *problem)
+{
+    return &problem->routes->place;
 }
 
 int pccl__reject(struct pccl_error *error, const char *why)

@@ -1,0 +1,116 @@
+/* The table of all methods. */
+#include <stddef.h>
+
+#include "algorithms/matching.h"
+#include "algorithms/portfolio.h"
+#include "algorithms/tree.h"
+#include "algorithms/unicast.h"
+
+#define AG (1u << PCCL_ALLGATHER)
+#define AR (1u << PCCL_ALLREDUCE)
+#define A2A (1u << PCCL_ALLTOALL)
+#define BAR (1u << PCCL_BARRIER)
+#define BC (1u << PCCL_BROADCAST)
+#define GA (1u << PCCL_GATHER)
+#define RED (1u << PCCL_REDUCE)
+#define RS (1u << PCCL_REDUCE_SCATTER)
+#define SC (1u << PCCL_SCATTER)
+#define CUS (1u << PCCL_CUSTOM)
+#define GATHERS (AG | RS | AR | BC | RED) /* whatever an all-gather can be made into, the barrier apart */
+#define ALL (GATHERS | A2A | BAR | GA | SC)
+
+#define ORDERED PCCL__SERVES_ORDERED
+#define DIRECT PCCL__SERVES_DIRECT
+#define WHOLE PCCL__WHOLE
+#define HALVES PCCL__HALVES
+#define PIPELINED PCCL__PIPELINED
+
+/* Families: the algorithm and its forecast. */
+#define SPREAD pccl__spread_algorithm, pccl__estimate_spread
+#define TREE pccl__tree_algorithm, pccl__estimate_tree
+#define VECTOR pccl__vector_algorithm, pccl__estimate_vector
+#define EXCHANGE pccl__exchange_algorithm, pccl__estimate_exchange
+#define FOLD pccl__fold_algorithm, pccl__estimate_fold
+#define TRANSPOSE pccl__transpose_algorithm, pccl__estimate_transpose
+#define RING pccl__ring_algorithm, pccl__estimate_ring
+#define GREEDY pccl__greedy_algorithm, pccl__estimate_exchange
+#define GREEDY_TREE pccl__greedy_tree_algorithm, pccl__estimate_tree
+#define MATCHING pccl__matching_algorithm, pccl__estimate_matching
+
+#define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
+
+#define RANK(kind) PCCL__VARIANT(kind, PCCL__BY_RANK)
+#define PLACE(kind) PCCL__VARIANT(kind, PCCL__BY_PLACE)
+
+/* Ties go to the row above. */
+const struct pccl__row pccl__rows[] = {
+    {"spread", AG | A2A | BAR | RS | AR, DIRECT, WHOLE, SPREAD, RANK(PCCL__ROTATED)},
+    {"spread:outward", RS | AR, ORDERED | DIRECT, WHOLE, SPREAD, RANK(PCCL__OUTWARD)},
+    {"pairwise", AG | A2A | RS | AR, DIRECT, WHOLE, SPREAD, RANK(PCCL__XOR)},
+    {"flat", BC | RED | GA | SC, ORDERED | DIRECT, WHOLE, TREE, RANK(PCCL__FLAT)},
+    {"doubling:vector", AR, ORDERED, WHOLE, VECTOR, RANK(PCCL__DOUBLING)},
+    {"swing:vector", AR, 0, WHOLE, VECTOR, PLACE(PCCL__SWING)},
+    {"doubling", GATHERS | BAR, ORDERED, WHOLE, EXCHANGE, RANK(PCCL__DOUBLING)},
+    {"doubling:folded", RS | AR, ORDERED, WHOLE, FOLD, RANK(PCCL__DOUBLING)},
+    {"bruck", GATHERS | BAR, 0, WHOLE, EXCHANGE, RANK(PCCL__BRUCK)},
+    {"bruck:place", GATHERS | BAR, 0, WHOLE, EXCHANGE, PLACE(PCCL__BRUCK)},
+    {"swing", GATHERS | BAR, 0, WHOLE, EXCHANGE, RANK(PCCL__SWING)},
+    {"swing:place", GATHERS | BAR, 0, WHOLE, EXCHANGE, PLACE(PCCL__SWING)},
+    {"bruck:alltoall", A2A, 0, WHOLE, TRANSPOSE, RANK(PCCL__BRUCK)},
+    {"doubling:alltoall", A2A, 0, WHOLE, TRANSPOSE, RANK(PCCL__DOUBLING)},
+    {"binomial", BC | RED | GA | SC | AR | RS | BAR, ORDERED, WHOLE, TREE, RANK(PCCL__BINOMIAL)},
+    {"binomial:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINOMIAL)},
+    {"bine", BC | RED | GA | SC | AR, 0, WHOLE, TREE, RANK(PCCL__BINE)},
+    {"bine:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINE)},
+    {"greedy", AG | RS | AR | BAR, 0, WHOLE, GREEDY, RANK(PCCL__BRUCK)},
+    {"greedy:tree", BC | RED | AR, 0, WHOLE, GREEDY_TREE, RANK(PCCL__BINOMIAL)},
+    {"ring:rank", GATHERS, 0, PIPELINED, RING, RANK(PCCL__ONE_WAY)},
+    {"ring:place", GATHERS, 0, PIPELINED, RING, PLACE(PCCL__ONE_WAY)},
+    {"ring:both-ways", GATHERS, 0, HALVES, RING, PLACE(PCCL__BOTH_WAYS)},
+    {"chain:rank", BC | RED | AR, ORDERED, PIPELINED, TREE, RANK(PCCL__CHAIN)},
+    {"chain:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__CHAIN)},
+    {"binary", BC | RED | AR, ORDERED, PIPELINED, TREE, RANK(PCCL__BINARY)},
+    {"binary:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__BINARY)},
+    {"matching", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__CLUSTERED},
+    {"matching:eager", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__EAGER},
+    {"unicast:farthest", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST},
+    {"unicast:shuffled", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__SHUFFLED},
+    {"unicast:farthest-detours", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST_DETOURS},
+    {"unicast:shuffled-detours", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__SHUFFLED_DETOURS},
+    {"spanning", ALL, PCCL__FALLBACK, WHOLE, TREE, RANK(PCCL__SPANNING)},
+};
+
+const uint32_t pccl__num_rows = sizeof pccl__rows / sizeof pccl__rows[0];
+
+const char *pccl__row_refusal(const struct pccl__problem *problem, uint32_t row)
+{
+    if ((pccl__rows[row].collectives >> problem->collective & 1) == 0) {
+        return "serves other collectives";
+    }
+    if (problem->ordered && (pccl__rows[row].flags & ORDERED) == 0) {
+        return "does not combine in rank order, as the operator needs";
+    }
+    if (problem->request->direct && (pccl__rows[row].flags & DIRECT) == 0) {
+        return "passes chunks on, and only direct messages are allowed";
+    }
+    return NULL;
+}
+
+int pccl__row_make(struct pccl__problem *problem, uint32_t row, uint32_t pieces, struct pccl_schedule **schedule,
+                   struct pccl_error *error)
+{
+    const char *refusal = pccl__row_refusal(problem, row);
+    *schedule = NULL;
+    if (refusal != NULL) {
+        return pccl__reject(error, refusal);
+    }
+    problem->method = pccl__rows[row].method;
+    problem->variant = pccl__rows[row].variant;
+    return pccl__rows[row].run(problem, pieces, schedule, error);
+}
+
+int64_t pccl__row_estimate(struct pccl__problem *problem, uint32_t row, uint32_t pieces)
+{
+    problem->variant = pccl__rows[row].variant;
+    return pccl__rows[row].estimate(problem, pieces);
+}
