@@ -31,12 +31,13 @@ check_library() {
     [ -z "$used" ] || fail "the library must not use: $used"
 }
 
+[ -e "$build/.libs/libpcclsynth.a" ] || {
+    echo "there is no build in $build"
+    exit 77
+}
+check_library "$build/.libs/libpcclsynth.a"
 if [ -e "$build/.libs/mca_coll_pccl.so" ]; then
     check_component "$build/.libs/mca_coll_pccl.so"
-    check_library "$build/.libs/libpcclsynth.a"
-else
-    echo "the component was not built"
-    exit 77
 fi
 echo "$failures failures"
 [ "$failures" -eq 0 ]
