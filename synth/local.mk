@@ -71,7 +71,14 @@ libpcclsynth_la_SOURCES = \
 	synth/io/topology_read.c \
 	synth/io/topology_write.c \
 	synth/schedule/demand.c \
+	synth/schedule/lower.c \
+	synth/schedule/lower.h \
+	synth/schedule/operations.c \
+	synth/schedule/operations.h \
+	synth/schedule/program.c \
 	synth/schedule/schedule.c \
+	synth/schedule/scratch.c \
+	synth/schedule/scratch.h \
 	synth/topology/builder.c \
 	synth/topology/clusters.c \
 	synth/topology/fattree.c \

@@ -1,7 +1,8 @@
 /* Program: what one rank does in a schedule: sends, receives, copies and reductions on slots of three areas, with
  * explicit dependencies. No addresses, counts or data types: one program serves every buffer, data type and, within a
  * band, size. Operations are stored in a valid sequential order (step order; sends of a step before its receives).
- * A barrier's chunks have no bytes and no slots: its messages have num_slots = 0, and what counts is who waits for whom. */
+ * A barrier's chunks have no bytes and no slots: its messages have num_slots = 0, and what counts is who waits for whom;
+ * a copy of 0 slots stands where many sends wait for many receives. */
 #ifndef PCCL_PROGRAM_H
 #define PCCL_PROGRAM_H
 
@@ -24,7 +25,7 @@ typedef uint32_t pccl_slot;
 enum pccl_operation_kind {
     PCCL_OP_SEND,    /* slots[0..n) in order, as one message to peer */
     PCCL_OP_RECEIVE, /* one message from peer into slots[0..n) */
-    PCCL_OP_COPY,    /* slots[i] -> slots[n+i] */
+    PCCL_OP_COPY,    /* slots[i] -> slots[n+i]; nothing to do where both are the same bytes (in place) */
     PCCL_OP_REDUCE   /* slots[i] op slots[n+i] -> slots[2n+i], left operand first; the destination may be either operand */
 };
 
@@ -56,5 +57,7 @@ struct pccl_program {
 int pccl_program_create(const struct pccl_schedule *schedule, uint32_t rank, struct pccl_program **program,
                         struct pccl_error *error);
 void pccl_program_free(struct pccl_program *program);
+/* The programs of all ranks, programs[0 .. num_ranks-1], with the common work done once. After an error all are NULL. */
+int pccl_programs_create(const struct pccl_schedule *schedule, struct pccl_program **programs, struct pccl_error *error);
 
 #endif
