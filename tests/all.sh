@@ -34,14 +34,14 @@ run build-gcc 600 "$source/tests/build.sh" "$build/gcc" gcc || {
 }
 export PCCL_SOURCE="$source" PCCL_BUILD="$build/gcc"
 run_units gcc unit
-for script in layers exports install readme; do
+for script in bench exports install layers readme; do
     run "check-$script" 120 "$source/tests/check/$script.sh" || true
 done
 
 cd "$build/gcc"
 run install 120 make -s install || true
-relay mpi 600 "$source/tests/mpi/run.sh"
+relay mpi 600 env TEST_FOLDER="$build/mpi" "$source/tests/mpi/run.sh"
 run valgrind 300 "$source/tests/valgrind.sh" || true
-relay programs 600 "$source/tests/programs/run.sh"
+relay programs 600 env TEST_FOLDER="$build/programs" "$source/tests/programs/run.sh"
 run distcheck 900 make -s distcheck || true
 count_up

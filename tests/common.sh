@@ -46,26 +46,29 @@ run() {
     return 1
 }
 
-# relay NAME SECONDS COMMAND...: for commands that print lines "PASS name", "FAIL name: why", "SKIP name: why" themselves:
-# shows and counts those. A command that fails without a FAIL line, or says nothing, counts as one failure.
+# relay NAME SECONDS COMMAND...: for commands that print lines "PASS name", "FAIL name: why", "SKIP name: why" themselves,
+# and details indented by four blanks: shows and counts those. A command that fails without a FAIL line, or says nothing,
+# is one failure.
 relay() {
     relay_name=$1
     relay_limit=$2
     shift 2
     relay_log=$logs/$relay_name.log
-    relay_status=0
-    timeout -k 10 "$relay_limit" "$@" >"$relay_log" 2>&1 </dev/null || relay_status=$?
-    grep -E '^(PASS|FAIL|SKIP) ' "$relay_log" || true
-    relay_failed=$(grep -c '^FAIL ' "$relay_log" || true)
+    {
+        relay_status=0
+        timeout -k 10 "$relay_limit" "$@" 2>&1 </dev/null || relay_status=$?
+        echo "exit status $relay_status (124: no end after $relay_limit s)"
+    } | tee "$relay_log" | grep --line-buffered -E '^(PASS|FAIL|SKIP|   ) ' || true
     passed=$((passed + $(grep -c '^PASS ' "$relay_log" || true)))
     skipped=$((skipped + $(grep -c '^SKIP ' "$relay_log" || true)))
+    relay_failed=$(grep -c '^FAIL ' "$relay_log" || true)
     failed=$((failed + relay_failed))
-    if [ "$relay_failed" -eq 0 ] && { [ "$relay_status" -ne 0 ] || ! grep -q '^\(PASS\|SKIP\) ' "$relay_log"; }; then
+    [ "$relay_failed" -eq 0 ] || return 0
+    if ! tail -n 1 "$relay_log" | grep -q '^exit status 0 ' || ! grep -qE '^(PASS|SKIP) ' "$relay_log"; then
         failed=$((failed + 1))
-        relay_failed=1
-        echo "FAIL $relay_name: exit status $relay_status (124: no end after $relay_limit s)"
+        echo "FAIL $relay_name: $(tail -n 1 "$relay_log")"
+        print_log "$relay_log"
     fi
-    [ "$relay_failed" -eq 0 ] || print_log "$relay_log"
 }
 
 # count_up: the last line of a test script; its status is that of the script.
