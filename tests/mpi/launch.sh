@@ -1,0 +1,111 @@
+# Sourced by the test scripts that start MPI programs. The caller has set $source (the source tree).
+#   PCCL_COMPONENT_DIR   folder that holds mca_coll_pccl.so; default: that of the build in PCCL_BUILD
+#   TEST_FOLDER          where programs are built and logs are kept; default: a temporary folder, removed at the end
+#   MPICC, MPIRUN        default: those in PATH
+. "$source/tests/common.sh"
+
+mpicc=${MPICC:-mpicc}
+mpirun=${MPIRUN:-mpirun}
+if [ -z "${TEST_FOLDER:-}" ]; then
+    TEST_FOLDER=$(mktemp -d)
+    trap 'rm -rf "$TEST_FOLDER"' EXIT
+fi
+mkdir -p "$TEST_FOLDER/logs"
+TEST_FOLDER=$(cd "$TEST_FOLDER" && pwd)
+logs=$TEST_FOLDER/logs
+export TMPDIR="${TMPDIR:-/tmp}"
+
+component=${PCCL_COMPONENT_DIR:-}
+for folder in "${PCCL_BUILD:-.}/installed/lib/openmpi" "${PCCL_BUILD:-.}/.libs"; do
+    if [ -z "$component" ] && [ -e "$folder/mca_coll_pccl.so" ]; then
+        component=$(cd "$folder" && pwd)
+    fi
+done
+if [ ! -e "$component/mca_coll_pccl.so" ]; then
+    echo "FAIL launch: no mca_coll_pccl.so; set PCCL_COMPONENT_DIR to its folder, or PCCL_BUILD to a build folder"
+    exit 1
+fi
+
+plain_options="$mpi_test_options --mca btl_vader_single_copy_mechanism none"
+load_options="--mca mca_base_component_path $component:SYSTEM_DEFAULT"
+pccl_options="$load_options --mca coll_pccl_priority 90 --mca coll_pccl_verbose 1"
+
+# compile NAME SOURCES...: an MPI program, into $TEST_FOLDER.
+compile() {
+    compile_name=$1
+    shift
+    "$mpicc" -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wstrict-prototypes ${TEST_CFLAGS:-} "$@" \
+        -o "$TEST_FOLDER/$compile_name" -lm -lpthread -ldl
+}
+
+# fail NAME WHY: with the command that shows it again, and the end of the log.
+fail() {
+    failed=$((failed + 1))
+    echo "FAIL $1: $2"
+    echo "    to repeat: $start_command"
+    print_log "$logs/$1.log"
+}
+
+pass() {
+    passed=$((passed + 1))
+    echo "PASS $1${2:+ ($2)}"
+}
+
+skip() {
+    skipped=$((skipped + 1))
+    echo "SKIP $1: $2"
+}
+
+# start NAME SECONDS MPIRUN-ARGUMENTS...: runs into $logs/NAME.log; $start_status, $start_seconds.
+start() {
+    start_name=$1
+    start_limit=$2
+    shift 2
+    start_command="$mpirun $*"
+    start_began=$(date +%s)
+    start_status=0
+    TEST_SECONDS=$start_limit timeout -k 5 $((start_limit + 5)) "$mpirun" "$@" >"$logs/$start_name.log" 2>&1 </dev/null ||
+        start_status=$?
+    start_seconds=$(($(date +%s) - start_began))
+}
+
+# Why the last start has failed; nothing if it has not.
+trouble() {
+    if grep -q '^TIMEOUT' "$logs/$start_name.log"; then
+        echo "no end after $start_limit s"
+    elif [ "$start_status" -eq 124 ] || [ "$start_status" -eq 137 ]; then
+        echo "no end after $((start_limit + 5)) s"
+    elif [ "$start_status" -ne 0 ]; then
+        echo "exit status $start_status"
+    fi
+}
+
+# judge NAME [REQUIRED-PATTERN [FORBIDDEN-PATTERN]]: PASS or FAIL for the last start.
+judge() {
+    judge_trouble=$(trouble)
+    if [ -n "$judge_trouble" ]; then
+        fail "$1" "$judge_trouble"
+    elif [ -n "${2:-}" ] && ! grep -qE "$2" "$logs/$start_name.log"; then
+        fail "$1" "the output has no line with \"$2\""
+    elif [ -n "${3:-}" ] && grep -qE "$3" "$logs/$start_name.log"; then
+        fail "$1" "the output has a line with \"$3\""
+    else
+        pass "$1" "$start_seconds s"
+    fi
+}
+
+# What pccl says, with coll_pccl_verbose 1, when it serves a call and when it does not.
+at_work=': plan '
+declines=': declined: '
+
+# launch NAME RANKS SECONDS "OPTIONS" PROGRAM ARGUMENTS...: a program over pccl; fails too if pccl was not at work.
+launch() {
+    launch_name=$1
+    launch_ranks=$2
+    launch_limit=$3
+    launch_options=$4
+    shift 4
+    # shellcheck disable=SC2086 # the options are words
+    start "$launch_name" "$launch_limit" -n "$launch_ranks" $plain_options $pccl_options $launch_options "$TEST_FOLDER/$@"
+    judge "$launch_name" "$at_work"
+}
