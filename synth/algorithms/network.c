@@ -97,7 +97,10 @@ static void list_speeds(struct pccl__network *network)
         network->use_speed[i] = fixed ? PCCL_NONE : find_speed(network, arcs->uses[i].ps_per_mib);
     }
     for (uint32_t a = 0; a < arcs->num_arcs; a++) {
-        network->arc_speed[a] = find_speed(network, arcs->arcs[a].slowest_ps_per_mib);
+        const struct pccl__arc *arc = &arcs->arcs[a];
+        network->arc_target[a] = arc->target;
+        network->arc_only[a] = arc->num_uses == 1 ? arcs->uses[arc->first_use].resource : PCCL_NONE;
+        network->arc_speed[a] = find_speed(network, arc->slowest_ps_per_mib);
     }
 }
 
@@ -222,12 +225,14 @@ int pccl__network_create(const struct pccl__problem *problem, int64_t bytes, boo
     network->use_speed = pccl__array_new(arcs->num_uses, sizeof *network->use_speed);
     network->use_offset = pccl__array_new(arcs->num_uses, sizeof *network->use_offset);
     network->use_fixed = pccl__array_new(arcs->num_uses, sizeof *network->use_fixed);
+    network->arc_target = pccl__array_new(arcs->num_arcs, sizeof *network->arc_target);
+    network->arc_only = pccl__array_new(arcs->num_arcs, sizeof *network->arc_only);
     network->arc_speed = pccl__array_new(arcs->num_arcs, sizeof *network->arc_speed);
     network->arc_latency = pccl__array_new(arcs->num_arcs, sizeof *network->arc_latency);
     network->arc_cost = pccl__array_new(arcs->num_arcs, sizeof *network->arc_cost);
     if (network->speeds == NULL || network->hold_slots == NULL || network->use_speed == NULL ||
-        network->use_offset == NULL || network->use_fixed == NULL || network->arc_speed == NULL ||
-        network->arc_latency == NULL || network->arc_cost == NULL) {
+        network->use_offset == NULL || network->use_fixed == NULL || network->arc_target == NULL ||
+        network->arc_only == NULL || network->arc_speed == NULL || network->arc_latency == NULL || network->arc_cost == NULL) {
         return pccl__fail_memory(error);
     }
     list_speeds(network);
@@ -244,6 +249,8 @@ void pccl__network_free(struct pccl__network *network)
     free(network->use_speed);
     free(network->use_offset);
     free(network->use_fixed);
+    free(network->arc_target);
+    free(network->arc_only);
     free(network->arc_speed);
     free(network->arc_latency);
     free(network->arc_cost);

@@ -41,14 +41,11 @@ void pccl__wayfinder_free(struct pccl__wayfinder *finder)
 }
 
 /* The first slot >= from at which everything that the arc occupies is free long enough. */
-static uint32_t find_start(const struct pccl__wayfinder *finder, uint32_t number, uint32_t from)
+static uint32_t find_common_start(const struct pccl__wayfinder *finder, uint32_t number, uint32_t from)
 {
     const struct pccl__network *network = finder->network;
     const struct pccl__arc *arc = &network->arcs.arcs[number];
     const struct pccl__use *uses = network->arcs.uses + arc->first_use;
-    if (arc->num_uses == 1) {
-        return pccl__slots_find(&finder->slots, uses[0].resource, from, pccl__network_hold(network, arc->first_use));
-    }
     uint32_t agreed = 0; /* uses in a row that accept `from` */
     for (uint32_t i = 0; agreed < arc->num_uses; i = i + 1 < arc->num_uses ? i + 1 : 0) {
         uint32_t offset = network->use_offset[arc->first_use + i];
@@ -60,18 +57,44 @@ static uint32_t find_start(const struct pccl__wayfinder *finder, uint32_t number
     return from;
 }
 
-/* Returns whether the arc improves the arrival at its target. */
-static bool relax(struct pccl__wayfinder *finder, uint32_t arc, uint32_t from, uint32_t target)
+static inline uint32_t find_start(const struct pccl__wayfinder *finder, uint32_t arc, uint32_t from)
+{
+    const struct pccl__network *network = finder->network;
+    uint32_t resource = network->arc_only[arc];
+    if (resource == PCCL_NONE) {
+        return find_common_start(finder, arc, from);
+    }
+    return pccl__slots_find(&finder->slots, resource, from, network->hold_slots[network->arc_speed[arc]]);
+}
+
+/* A measure of how crowded an arc is: up to when it has no room at all. */
+static uint32_t crowd(const struct pccl__wayfinder *finder, uint32_t arc)
+{
+    const struct pccl__arcs *arcs = &finder->network->arcs;
+    return finder->slots.first_free[arcs->uses[arcs->arcs[arc].first_use].resource];
+}
+
+/* Returns whether the arc improves the arrival at its target. Of equal arrivals the first serves or, if asked for, the
+ * less crowded arc. */
+static bool relax(struct pccl__wayfinder *finder, uint32_t arc, uint32_t from, uint32_t target, bool uncrowded)
 {
     uint32_t start = find_start(finder, arc, from);
     uint32_t arrival = start + pccl__network_delay(finder->network, arc);
-    if (finder->stamp[target] == finder->search && finder->arrival[target] <= arrival) {
-        return false;
+    bool improves = true;
+    if (finder->stamp[target] == finder->search) {
+        if (finder->arrival[target] < arrival) {
+            return false;
+        }
+        improves = finder->arrival[target] > arrival;
+        if (!improves && (!uncrowded || crowd(finder, finder->via[target]) <= crowd(finder, arc))) {
+            return false;
+        }
     }
+    finder->stamp[target] = finder->search;
     finder->arrival[target] = arrival;
     finder->via[target] = arc;
     finder->start[target] = start;
-    return true;
+    return improves;
 }
 
 static void begin(struct pccl__wayfinder *finder, uint32_t source)
@@ -96,15 +119,14 @@ static void search_layers(struct pccl__wayfinder *finder, uint32_t source, uint3
         for (uint32_t k = 0; k < count; k++) {
             uint32_t at = finder->layer[k], from = finder->arrival[at];
             for (uint32_t a = arcs->first_out[at]; a < arcs->first_out[at + 1]; a++) {
-                uint32_t next = arcs->arcs[a].target;
+                uint32_t next = network->arc_target[a];
                 if (distance[next] != left - 1) {
                     continue;
                 }
-                bool known = finder->stamp[next] == finder->search;
-                if (relax(finder, a, from, next) && !known) {
-                    finder->stamp[next] = finder->search;
+                if (finder->stamp[next] != finder->search) {
                     finder->next_layer[num_next++] = next;
                 }
+                relax(finder, a, from, next, true);
             }
         }
         uint32_t *swapped = finder->layer;
@@ -175,13 +197,12 @@ static void search_best(struct pccl__wayfinder *finder, uint32_t source, uint32_
         }
         finder->closed[at] = finder->search;
         for (uint32_t a = arcs->first_out[at]; a < arcs->first_out[at + 1]; a++) {
-            uint32_t next = arcs->arcs[a].target;
+            uint32_t next = network->arc_target[a];
             if (distance[next] == PCCL__NO_WAY || finder->closed[next] == finder->search ||
                 (!detours && distance[next] + network->arc_cost[a] != distance[at])) {
                 continue;
             }
-            if (relax(finder, a, finder->arrival[at], next)) {
-                finder->stamp[next] = finder->search;
+            if (relax(finder, a, finder->arrival[at], next, false)) {
                 push(finder, make_key(finder, next, distance[next]));
             }
         }
