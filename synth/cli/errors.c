@@ -17,9 +17,8 @@ void cli_error(const char *format, ...)
 /* A text is the name of a file where it looks like one, as for pccl_topology_create. */
 static bool names_file(const char *text)
 {
-    size_t length = text ? strlen(text) : 0;
-    return text && (strchr(text, '/') || strstr(text, ".csv") || (length > 5 && strcmp(text + length - 5, ".json") == 0) ||
-                    strstr(text, ".csv"));
+    size_t length = strlen(text);
+    return strchr(text, '/') || strstr(text, ".csv") || (length > 5 && strcmp(text + length - 5, ".json") == 0);
 }
 
 static int exit_code(int status, const char *subject)
@@ -35,7 +34,7 @@ static int exit_code(int status, const char *subject)
     case PCCL_ERR_MEMORY:
         return CLI_SYSTEM;
     default:
-        return names_file(subject) ? CLI_INPUT : CLI_USAGE;
+        return subject && names_file(subject) ? CLI_INPUT : CLI_USAGE;
     }
 }
 

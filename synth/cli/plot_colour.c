@@ -24,7 +24,7 @@ static struct plot_colour interpolate(const struct plot_colour *stops, uint32_t 
 struct plot_colour plot_heat(double share)
 {
     static const struct plot_colour stops[] = {
-        {232, 232, 226}, {252, 217, 125}, {247, 150, 60}, {214, 52, 39}, {103, 0, 31}};
+        {222, 220, 200}, {248, 206, 98}, {247, 150, 60}, {214, 52, 39}, {103, 0, 31}};
     return interpolate(stops, 5, share);
 }
 

@@ -1,0 +1,60 @@
+# Files that cannot be read or written: one message, the right exit code, nothing half-written.
+. "$here/common.sh"
+
+check "make" 0 "$PCCL" synth -t ring:4 -c allgather -s 4KiB -o good.json
+refuses "no such file" 4 "absent.json" "$PCCL" verify absent.json
+refuses "no such topology file" 4 "absent.json" "$PCCL" topology ./absent.json
+refuses "a directory" 4 "\./" "$PCCL" verify ./
+refuses "synth into nowhere" 4 "no/such/dir" "$PCCL" synth -t ring:4 -c allgather -o no/such/dir/x.json
+refuses "plot into nowhere" 4 "no/such/dir" "$PCCL" plot good.json -o no/such/dir/x.svg
+refuses "convert into nowhere" 4 "no/such/dir" "$PCCL" convert --to=csv good.json -o no/such/dir/x.csv
+refuses "topology into nowhere" 4 "no/such/dir" "$PCCL" topology ring:4 -o no/such/dir/x.json
+
+if [ -w /dev/full ]; then
+    refuses "full disk: synth" 4 "No space left" "$PCCL" synth -t ring:4 -c allgather -o /dev/full
+    refuses "full disk: plot" 4 "No space left" "$PCCL" plot good.json -o /dev/full
+    refuses "full disk: convert" 4 "No space left" "$PCCL" convert --to=msccl good.json -o /dev/full
+    refuses "full disk: topology" 4 "No space left" "$PCCL" topology ring:4 -o /dev/full
+    for command in "--help" "topology ring:4" "topology --dot ring:4" "synth -t ring:4 -c allgather --json" "plot good.json" \
+                   "convert --to=csv good.json" "explain good.json" "verify good.json"; do
+        refuses "full disk: standard output of $command" 4 "No space left" sh -c "\"$PCCL\" $command >/dev/full"
+    done
+    [ -c /dev/full ] && echo "PASS /dev/full is still a device" || echo "FAIL /dev/full is still a device: replaced"
+fi
+
+# A closed pipe: the writer must notice, say so once and not die by a signal.
+for command in "topology --dot torus:16x16" "plot good.json" "convert --to=csv good.json"; do
+    { sleep 0.3; "$PCCL" $command 2>err; echo $? >code; } | true
+    if [ "$(cat code)" = 4 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^pccl: .*roken pipe' err; then
+        echo "PASS closed pipe: $command"
+    else
+        echo "FAIL closed pipe: $command: exit code $(cat code), $(head -c 200 err)"
+    fi
+done
+
+# An output that exists is replaced as a whole or not at all; a symbolic link stays one.
+echo old >keep.json
+refuses "failed synth keeps the old file" 2 "." "$PCCL" synth -t ring:4 -c nothing -o keep.json
+[ "$(cat keep.json)" = old ] && echo "PASS old file kept" || echo "FAIL old file kept: changed"
+check "replace" 0 "$PCCL" synth -t ring:4 -c allgather -s 4KiB -o keep.json
+same "replaced" keep.json good.json
+ln -s real.svg link.svg
+check "through a link" 0 "$PCCL" plot good.json -o link.svg
+: >real.svg
+check "through a link to a file" 0 "$PCCL" plot good.json -o link.svg
+[ "$(ls -A | grep -c '\.[A-Za-z0-9]\{6\}$')" -eq 0 ] && echo "PASS no temporary files left" ||
+    echo "FAIL no temporary files left: $(ls -A)"
+
+# Topologies: written and read back the same.
+for topology in torus:3x4 fattree:2x3 boxes:2x4 dragonfly:3x2x2 mesh:2x2x2; do
+    check "write $topology" 0 "$PCCL" topology $topology -o t.json
+    check "read $topology" 0 "$PCCL" topology ./t.json
+    cp out read.txt
+    check "describe $topology" 0 "$PCCL" topology $topology
+    same "$topology as before" out read.txt
+done
+
+# A schedule on a topology from a file needs that file again.
+check "synth on a file" 0 "$PCCL" synth -t ./t.json -c allgather -o f.json
+check "verify with -t" 0 "$PCCL" verify -t ./t.json f.json
+refuses "verify with another topology" 3 "." "$PCCL" verify -t ring:8 f.json

@@ -1,0 +1,45 @@
+# Groups: each way to write one, and each way to write it wrongly.
+. "$here/common.sh"
+
+# ranks NAME NUMBER TOPOLOGY GROUP
+ranks()
+{
+    if check "group $4 on $3" 0 "$PCCL" synth -t "$3" -c broadcast -s 64 --relays --effort quick -g "$4" --json; then
+        holds "group $4 on $3 has $2 ranks" out "\"ranks\": $2,"
+    fi
+}
+ranks list 3 mesh:4x4 0,5,10
+ranks range 5 mesh:4x4 3-7
+ranks stride 4 mesh:4x4 0-15:4
+ranks mixed 6 mesh:4x4 9,0-3,12
+ranks row 4 mesh:4x4 row:1
+ranks rows 8 mesh:4x4 row:1-2
+ranks column 4 mesh:4x4 column:3
+ranks dimension 9 mesh:3x3x3 dim1:2
+ranks names 2 star:5 d1,d4
+ranks name-range 3 star:5 d1-d3
+ranks all 5 star:5 all
+
+wrong()
+{
+    refuses "group '$1'" 2 "$2" "$PCCL" synth -t mesh:4x4 -c allgather -g "$1"
+}
+wrong "" "no such device"
+wrong "0" "one device only"
+wrong "0,0" "already in the group"
+wrong "0-3,2" "already in the group"
+wrong "0-16" "no such device.*0-15"
+wrong "16" "no such device"
+wrong "5-2" "must not come after"
+wrong "0-4:0" "step"
+wrong "0-4:x" "step"
+wrong "-1" "no such device"
+wrong "0," "no such device"
+wrong "row:4" "0-3"
+wrong "row:" "0-3"
+wrong "row:2-1" "0-3"
+wrong "dim2:0" "no such dimension"
+wrong "99999999999999999999" "no such device"
+refuses "row of a star" 2 "grids only" "$PCCL" synth -t star:5 -c allgather -g row:0
+long=$(printf '%0200d' 0)
+wrong "$long,1" "too long"

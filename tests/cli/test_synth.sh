@@ -1,0 +1,54 @@
+# Every collective on several topologies: made, verified again from its file, simulated to the same time.
+. "$here/common.sh"
+
+for topology in ring:5 star:6 torus:3x4 mesh:2x3 hypercube:3 fattree:2x3 full:4; do
+    for collective in allgather allreduce alltoall barrier broadcast gather reduce reduce_scatter scatter; do
+        name="$collective on $topology"
+        check "synth $name" 0 "$PCCL" synth -t $topology -c $collective -s 24KiB --effort quick --json -o s.json || continue
+        promised=$(sed -n 's/.*"makespan_ps": \([0-9]*\).*/\1/p' out)
+        bound=$(sed -n 's/.*"bound_ps": \([0-9]*\).*/\1/p' out)
+        [ "$bound" -le "$promised" ] && echo "PASS bound of $name" || echo "FAIL bound of $name: $bound above $promised"
+        check "verify $name" 0 "$PCCL" verify s.json
+        check "simulate $name" 0 "$PCCL" simulate --json s.json
+        holds "same time, $name" out "\"makespan_ps\": $promised[,}]"
+    done
+done
+
+check "json" 0 "$PCCL" synth -t ring:4 -c allgather --json
+for key in topology collective ranks bytes makespan_ps bound_ps bound_argument gap synthesis_seconds operations messages steps \
+           pieces peak_memory_bytes method digest; do
+    holds "json has $key" out "\"$key\": "
+done
+if command -v python3 >/dev/null; then
+    check "json parses" 0 python3 -c 'import json; json.load(open("out"))'
+fi
+
+# The same inputs give the same bytes; other inputs do not.
+for i in 1 2; do
+    check "run $i" 0 "$PCCL" synth -t torus:4x4 -c alltoall -s 4KiB -o run$i.json
+done
+same "deterministic" run1.json run2.json
+check "other size" 0 "$PCCL" synth -t torus:4x4 -c alltoall -s 5KiB -o run3.json
+cmp -s run1.json run3.json && echo "FAIL other size, other file: equal" || echo "PASS other size, other file"
+
+# Relays: forbidden in verify on demand.
+check "relays" 0 "$PCCL" synth -t mesh:3x3 -c alltoall -g 0,8 --relays -o relays.json
+check "verify relays" 0 "$PCCL" verify relays.json
+holds "verify names relays" out "outside the group"
+refuses "verify --no-relays" 1 "relays.json" "$PCCL" verify --no-relays relays.json
+refuses "unreachable without relays" 1 "." "$PCCL" synth -t mesh:3x3:routing=none -c alltoall -g 0,8
+check "explain relays" 0 "$PCCL" explain --rank=all relays.json
+
+# What if.
+check "what if: twice as slow" 0 "$PCCL" synth -t torus:4x4:bandwidth=2GB/s:latency=0 -c allgather -s 1MiB -o fast.json
+check "what if: slower" 0 "$PCCL" simulate fast.json -t torus:4x4:bandwidth=1GB/s:latency=0
+holds "what if: ratio" out "\(2\.000 times as long\)"
+refuses "what if: too small" 1 "no device named" "$PCCL" simulate fast.json -t torus:3x3
+
+check "explain" 0 "$PCCL" explain run1.json
+holds "explain: candidates" out "^  ring"
+holds "explain: links" out "held .* on average"
+holds "explain: operations" out "send to [0-9]+: "
+check "explain one rank" 0 "$PCCL" explain --rank=3 run1.json
+holds "explain one rank" out "^Operations of rank 3 "
+refuses "explain: no such rank" 2 "expected 0 to 15" "$PCCL" explain --rank=16 run1.json
