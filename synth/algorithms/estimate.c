@@ -312,26 +312,31 @@ int64_t pccl__estimate_tree(const struct pccl__problem *problem, uint32_t pieces
 {
     struct meter meter;
     struct pccl__tree tree = {0};
-    struct descent down;
-    int64_t total = -1, vector = problem->block_bytes;
-    bool scatters = problem->collective == PCCL_GATHER || problem->collective == PCCL_SCATTER;
-    if (!open_meter(&meter, problem) ||
+    struct descent down, parcels;
+    int64_t total = -1, block = problem->block_bytes;
+    bool has_blocks = problem->collective == PCCL_REDUCE_SCATTER || problem->collective == PCCL_ALLGATHER;
+    if (open_meter(&meter, problem) &&
         pccl__tree_make(&tree, problem, (enum pccl__shape)PCCL__VARIANT_KIND(problem->variant), problem->root,
-                        meter.order, NULL) != 0) {
-        goto out;
+                        meter.order, NULL) == 0 &&
+        descend(&meter, &tree, has_blocks ? block * problem->num_ranks : block, false, &down) &&
+        descend(&meter, &tree, block, true, &parcels)) {
+        int64_t parcels_ps = parcels.fixed_ps + parcels.transfer_ps, down_ps = forecast_pipeline(problem, &down, pieces);
+        switch (problem->collective) {
+        case PCCL_GATHER:
+        case PCCL_SCATTER:
+            total = parcels_ps;
+            break;
+        case PCCL_ALLREDUCE:
+            total = 2 * down_ps;
+            break;
+        case PCCL_BROADCAST:
+        case PCCL_REDUCE:
+            total = down_ps;
+            break;
+        default:
+            total = down_ps + parcels_ps;
+        }
     }
-    if (problem->collective == PCCL_REDUCE_SCATTER) {
-        vector *= problem->num_ranks;
-    }
-    if (!descend(&meter, &tree, vector, scatters, &down)) {
-        goto out;
-    }
-    if (scatters || problem->collective == PCCL_REDUCE_SCATTER || problem->collective == PCCL_BARRIER) {
-        total = (down.fixed_ps + down.transfer_ps) * (scatters ? 1 : 2);
-    } else {
-        total = forecast_pipeline(problem, &down, pieces) * (problem->collective == PCCL_ALLREDUCE ? 2 : 1);
-    }
-out:
     pccl__tree_free(&tree);
     close_meter(&meter);
     return total;

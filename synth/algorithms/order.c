@@ -14,7 +14,7 @@
 static uint32_t path_device(const struct pccl_topology *topology, uint32_t skipped, uint32_t fixed, uint32_t index)
 {
     uint32_t device = 0, stride = topology->num_devices, rest = topology->num_devices;
-    bool backward = false;
+    uint32_t turn = 0; /* which visit of this dimension it is: odd ones run backward */
     if (skipped != PCCL_NONE) {
         rest /= topology->dimensions[skipped];
     }
@@ -25,9 +25,9 @@ static uint32_t path_device(const struct pccl_topology *topology, uint32_t skipp
             rest /= extent;
             coordinate = index / rest;
             index %= rest;
-            bool odd = coordinate % 2 != 0;
+            bool backward = turn % 2 != 0;
+            turn = turn * extent + coordinate;
             coordinate = backward ? extent - 1 - coordinate : coordinate;
-            backward = backward != odd;
         }
         device += coordinate * stride;
     }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 
 #define MAX_PIECES_LOG 8
+#define FIRST_USE_MESSAGES 6000 /* simulated before a first use makes no more candidates */
 
 /* A row with a number of pieces, before it is made. */
 struct prospect {
@@ -92,7 +93,7 @@ static int compare_prospects(const void *left, const void *right)
     return a->pieces < b->pieces ? -1 : a->pieces > b->pieces;
 }
 
-static int list_prospects(struct search *search, bool fallback)
+static void list_prospects(struct search *search, bool fallback)
 {
     search->num_prospects = 0;
     for (uint32_t row = 0; row < pccl__num_rows; row++) {
@@ -101,7 +102,6 @@ static int list_prospects(struct search *search, bool fallback)
         }
     }
     qsort(search->prospects, search->num_prospects, sizeof *search->prospects, compare_prospects);
-    return 0;
 }
 
 /* --- candidates ------------------------------------------------------------------------------------------------------ */
@@ -168,16 +168,15 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
 static const char *too_poor(const struct search *search, const struct prospect *prospect, char *text, size_t size)
 {
     const struct pccl_result *result = search->result;
-    uint64_t n = search->problem.num_ranks;
     if (result->schedule == NULL || search->problem.options.effort != PCCL_EFFORT_FIRST_USE) {
         return NULL;
     }
-    if (prospect->estimate_ps / 5 > result->makespan_ps / 4) {
+    if (prospect->estimate_ps / 2 > result->makespan_ps) {
         snprintf(text, size, "not made: forecast %" PRId64 " ns, best so far %" PRId64 " ns", prospect->estimate_ps / 1000,
                  result->makespan_ps / 1000);
         return text;
     }
-    return search->num_messages > n * n + 16 * n ? "not made: enough work for a first use" : NULL;
+    return search->num_messages > FIRST_USE_MESSAGES ? "not made: enough work for a first use" : NULL;
 }
 
 static int try_prospect(struct search *search, const struct prospect *prospect)
@@ -215,7 +214,8 @@ static int try_prospect(struct search *search, const struct prospect *prospect)
 
 static int try_all(struct search *search, bool fallback)
 {
-    int status = list_prospects(search, fallback);
+    int status = 0;
+    list_prospects(search, fallback);
     for (uint32_t i = 0; i < search->num_prospects && status == 0; i++) {
         status = try_prospect(search, &search->prospects[i]);
         if (search->problem.options.progress != NULL) {
@@ -233,7 +233,8 @@ static int search_best(struct search *search)
         return pccl__fail_memory(search->error);
     }
     int status = try_all(search, false);
-    if (status == 0 && search->result->schedule == NULL) {
+    if (status == 0 &&
+        (search->result->schedule == NULL || search->problem.options.effort != PCCL_EFFORT_FIRST_USE)) {
         status = try_all(search, true);
     }
     if (status == 0 && search->result->schedule == NULL) {

@@ -19,7 +19,7 @@ enum pccl__cut {
 /* What a row may be asked for beyond its collectives, and when. */
 #define PCCL__SERVES_ORDERED 1u /* combines in rank order where the operator needs it */
 #define PCCL__SERVES_DIRECT 2u  /* every chunk goes from its source to its target in one message */
-#define PCCL__FALLBACK 4u       /* tried only if nothing else serves */
+#define PCCL__FALLBACK 4u       /* at first use tried only if nothing else serves */
 
 struct pccl__row {
     const char *method;

@@ -29,6 +29,9 @@ static int check_request(const struct pccl_topology *topology, const struct pccl
     if (pccl_collective_is_rooted(request->collective) && request->root >= request->num_ranks) {
         return pccl__fail(error, PCCL_ERR_INVALID, "root %u is not one of %u ranks", request->root, request->num_ranks);
     }
+    if (request->collective == PCCL_CUSTOM && request->custom == NULL) {
+        return pccl__fail(error, PCCL_ERR_INVALID, "a custom collective was asked for without its pattern");
+    }
     for (uint32_t rank = 0; rank < request->num_ranks; rank++) {
         if (request->devices[rank] >= topology->num_devices) {
             return pccl__fail(error, PCCL_ERR_INVALID, "rank %u sits on device %u, but the topology has only %u", rank,
@@ -40,8 +43,15 @@ static int check_request(const struct pccl_topology *topology, const struct pccl
 
 static int64_t largest_block(const struct pccl_request *request)
 {
+    int64_t largest = 0;
     if (request->collective == PCCL_BARRIER) {
         return 0;
+    }
+    if (request->collective == PCCL_CUSTOM) {
+        for (uint32_t i = 0; i < request->custom->num_chunks; i++) {
+            largest = request->custom->chunks[i].bytes > largest ? request->custom->chunks[i].bytes : largest;
+        }
+        return largest;
     }
     if (request->block_bytes == NULL) {
         return request->bytes;
@@ -50,7 +60,6 @@ static int64_t largest_block(const struct pccl_request *request)
     if (request->collective == PCCL_ALLTOALL) {
         count *= request->num_ranks;
     }
-    int64_t largest = 0;
     for (size_t i = 0; i < count; i++) {
         largest = request->block_bytes[i] > largest ? request->block_bytes[i] : largest;
     }
@@ -72,7 +81,11 @@ int pccl__problem_open(struct pccl__problem *problem, const struct pccl_topology
     problem->collective = request->collective;
     problem->root = pccl_collective_is_rooted(request->collective) ? request->root : 0;
     problem->block_bytes = largest_block(request);
-    problem->ordered = request->ordered && pccl_collective_is_reduction(request->collective);
+    if (request->collective == PCCL_CUSTOM) {
+        problem->ordered = request->custom->reduces && request->custom->ordered;
+    } else {
+        problem->ordered = request->ordered && pccl_collective_is_reduction(request->collective);
+    }
     problem->routes = pccl__array_new(1, sizeof *problem->routes);
     if (problem->routes == NULL) {
         return pccl__fail_memory(error);
