@@ -26,15 +26,17 @@ if [ ! -e "$component/mca_coll_pccl.so" ]; then
     exit 1
 fi
 
-plain_options="$mpi_test_options --mca btl_vader_single_copy_mechanism none"
-load_options="--mca mca_base_component_path $component:SYSTEM_DEFAULT"
-pccl_options="$load_options --mca coll_pccl_priority 90 --mca coll_pccl_verbose 1"
+# MCA parameters go through the environment, so that a test can override each of them with --mca.
+plain_environment="OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=vader,self \
+OMPI_MCA_btl_vader_single_copy_mechanism=none"
+load_environment="$plain_environment OMPI_MCA_mca_base_component_path=$component:SYSTEM_DEFAULT"
+pccl_environment="$load_environment OMPI_MCA_coll_pccl_priority=90 OMPI_MCA_coll_pccl_verbose=1"
 
 # compile NAME SOURCES...: an MPI program, into $TEST_FOLDER.
 compile() {
     compile_name=$1
     shift
-    "$mpicc" -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -Wstrict-prototypes ${TEST_CFLAGS:-} "$@" \
+    "$mpicc" -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wshadow -Wstrict-prototypes ${TEST_CFLAGS:-} "$@" \
         -o "$TEST_FOLDER/$compile_name" -lm -lpthread -ldl
 }
 
@@ -56,15 +58,18 @@ skip() {
     echo "SKIP $1: $2"
 }
 
-# start NAME SECONDS MPIRUN-ARGUMENTS...: runs into $logs/NAME.log; $start_status, $start_seconds.
+# start NAME SECONDS "ENVIRONMENT" MPIRUN-ARGUMENTS...: runs into $logs/NAME.log; $start_status, $start_seconds.
 start() {
     start_name=$1
     start_limit=$2
-    shift 2
-    start_command="$mpirun $*"
+    start_environment=$3
+    shift 3
+    start_command="env $start_environment $mpirun --oversubscribe --bind-to none $*"
     start_began=$(date +%s)
     start_status=0
-    TEST_SECONDS=$start_limit timeout -k 5 $((start_limit + 5)) "$mpirun" "$@" >"$logs/$start_name.log" 2>&1 </dev/null ||
+    # shellcheck disable=SC2086 # the environment is words
+    TEST_SECONDS=$start_limit timeout -k 5 $((start_limit + 5)) \
+        env $start_environment "$mpirun" --oversubscribe --bind-to none "$@" >"$logs/$start_name.log" 2>&1 </dev/null ||
         start_status=$?
     start_seconds=$(($(date +%s) - start_began))
 }
@@ -106,6 +111,6 @@ launch() {
     launch_options=$4
     shift 4
     # shellcheck disable=SC2086 # the options are words
-    start "$launch_name" "$launch_limit" -n "$launch_ranks" $plain_options $pccl_options $launch_options "$TEST_FOLDER/$@"
+    start "$launch_name" "$launch_limit" "$pccl_environment" -n "$launch_ranks" $launch_options "$TEST_FOLDER/$@"
     judge "$launch_name" "$at_work"
 }

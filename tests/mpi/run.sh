@@ -16,10 +16,10 @@ chosen() {
 
 build() {
     compile collectives "$here/collectives.c" "$here/call.c" "$here/reference.c" "$here/datatypes.c" \
-        "$here/communicators.c" "$here/reductions.c" "$here/check.c"
-    compile reports "$source"/tests/regress/*.c "$here/check.c"
+        "$here/communicators.c" "$here/reductions.c" "$here/check.c" &&
+        compile reports "$source"/tests/regress/*.c "$here/check.c" || return 1
     for program in order stress communicators_many threads spawn large allocations lowering; do
-        compile "$program" "$here/$program.c" "$here/check.c"
+        compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
 }
 
@@ -102,10 +102,21 @@ test_lowering() {
     fi
 }
 
+# said PATTERN: did the last start say this? Asked because mpirun of Open MPI 4.1.4 loses every fourth help text, its own
+# too, with or without "ORTE_ERROR_LOG: Out of resource in file .../show_help.c"; so tests of texts are repeated.
+said() {
+    grep -qE "$1" "$logs/$start_name.log"
+}
+
 # expect NAME RANKS "OPTIONS" PATTERN [FORBIDDEN]: right results, and the given line.
 expect() {
-    # shellcheck disable=SC2086
-    start "$1" 60 -n "$2" $plain_options $pccl_options $3 "$TEST_FOLDER/collectives" --plain roots reductions
+    for attempt in 1 2 3 4 5 6; do
+        # shellcheck disable=SC2086
+        start "$1" 60 "$pccl_environment" -n "$2" $3 "$TEST_FOLDER/collectives" --plain roots reductions
+        if said "$4" || [ -n "$(trouble)" ]; then
+            break
+        fi
+    done
     judge "$1" "$4" "${5:-}"
 }
 
@@ -129,25 +140,38 @@ settings() {
     launch keep-nothing 5 60 "--mca coll_pccl_keep_mib 0 --mca coll_pccl_cache_plans 1" collectives
 }
 
-# differ NAME "OPTIONS OF ONE RANK" PATTERN: one rank of four is started in another way. No hang, right results, pccl off
-# everywhere, and a line that says why.
+# differ NAME PATTERN ENVIRONMENT...: one rank of four, the first or the last, has another environment. No hang, right
+# results, pccl off everywhere, and a line that says why. (mpirun gives one rank's --mca to all, so it is done by env.)
 differ() {
-    differ_program="$TEST_FOLDER/collectives --plain roots reductions"
-    # shellcheck disable=SC2086
-    start "$1-last" 60 $plain_options -n 3 $pccl_options $differ_program : -n 1 $2 $differ_program
-    judge "$1-last" "$3" "$at_work"
-    # shellcheck disable=SC2086
-    start "$1-first" 60 $plain_options -n 1 $2 $differ_program : -n 3 $pccl_options $differ_program
-    judge "$1-first" "$3" "$at_work"
+    differ_name=$1
+    differ_pattern=$2
+    shift 2
+    set -- "$@" "$TEST_FOLDER/collectives" --plain roots reductions
+    for place in first last; do
+        for attempt in 1 2 3 4 5; do
+            if [ "$place" = first ]; then
+                start "$differ_name-$place" 60 "$pccl_environment" -n 1 env "$@" : \
+                    -n 3 "$TEST_FOLDER/collectives" --plain roots reductions
+            else
+                start "$differ_name-$place" 60 "$pccl_environment" -n 3 "$TEST_FOLDER/collectives" --plain roots reductions : \
+                    -n 1 env "$@"
+            fi
+            if said "$differ_pattern" || [ -n "$(trouble)" ]; then
+                break
+            fi
+        done
+        judge "$differ_name-$place" "$differ_pattern" "$at_work"
+    done
 }
 
 agreement() {
-    differ off-in-one "$load_options --mca coll_pccl_priority 0" "off or not installed|pccl"
-    differ missing-in-one "" "off or not installed|pccl"
-    differ other-topology "$pccl_options --mca coll_pccl_topology star:7" "pccl"
-    differ other-collectives "$pccl_options --mca coll_pccl_collectives bcast" "pccl"
-    differ other-message-limit "$pccl_options --mca coll_pccl_message_limit 4096" "pccl"
-    differ wrong-in-one "$pccl_options --mca coll_pccl_topology donut:4" "pccl"
+    pccl_environment="$pccl_environment OMPI_MCA_coll_pccl_agreement_timeout=2"
+    differ off-in-one 'What happens now: pccl is off' OMPI_MCA_coll_pccl_priority=0
+    differ missing-in-one 'What happens now: pccl is off' -u OMPI_MCA_mca_base_component_path
+    differ other-topology 'What happens now: pccl is off' OMPI_MCA_coll_pccl_topology=star:7
+    differ other-collectives 'What happens now: pccl is off' OMPI_MCA_coll_pccl_collectives=bcast
+    differ other-message-limit 'What happens now: pccl is off' OMPI_MCA_coll_pccl_message_limit=4096
+    differ wrong-in-one 'What happens now: *pccl is off' OMPI_MCA_coll_pccl_topology=donut:4
 }
 
 large() {

@@ -175,7 +175,7 @@ static MPI_Datatype absolute_type(void *address, int count)
 /* MPI_BOTTOM: the buffer is a null pointer and the type holds addresses. */
 static void absolute_addresses(void)
 {
-    int *mine = malloc(sizeof(int) * 3), *all = malloc(sizeof(int) * 3 * (size_t)world_size);
+    int *mine = calloc(3, sizeof(int)), *all = calloc(3 * (size_t)world_size, sizeof(int));
     MPI_Datatype mine_type = absolute_type(mine, 3), all_type = absolute_type(all, 3 * world_size);
     int one = 1, zero = 0, ones[MAX_RANKS], places[MAX_RANKS];
     check_case("bcast from MPI_BOTTOM");
