@@ -8,7 +8,7 @@
 #define DEFAULT_ROWS 16
 
 static const struct cli_option options[] = {
-    {"candidates", 0, NULL, "only the methods that were compared"},
+    {"candidates", 0, NULL, "only the methods that were compared, with every number of pieces"},
     {"links", 0, NULL, "only the load per link, all links"},
     {"rank", 0, "RANK", "only the operations of this rank, or of all ranks: all"},
     {"topology", 't', "TOPOLOGY", "topology of the schedule, where its file names none that can be found"},
@@ -41,6 +41,8 @@ static int compare_candidates(const void *a, const void *b)
     uint64_t left_ps = (uint64_t)left->makespan_ps, right_ps = (uint64_t)right->makespan_ps; /* -1 comes last */
     if (left_ps != right_ps)
         return left_ps < right_ps ? -1 : 1;
+    if ((left->rejection[0] == '\0') != (right->rejection[0] == '\0'))
+        return left->rejection[0] == '\0' ? -1 : 1;
     int order = strcmp(left->method, right->method);
     return order ? order : left->pieces < right->pieces ? -1 : left->pieces > right->pieces;
 }
@@ -58,8 +60,32 @@ static void print_candidate(const struct pccl_candidate *candidate, int64_t make
     printf("  %s\n", candidate->rejection[0] ? candidate->rejection : "best");
 }
 
+/* Whether a better candidate of the same method stands before this one: with another number of pieces. */
+static bool has_better(const struct pccl_candidate *candidates, uint32_t index)
+{
+    for (uint32_t i = 0; i < index; i++)
+        if (strcmp(candidates[i].method, candidates[index].method) == 0)
+            return true;
+    return false;
+}
+
+static void print_candidates(const struct subject *subject, const struct pccl_result *result, bool all)
+{
+    uint32_t hidden = 0;
+    printf("Methods compared (finish, and how many times as long as this schedule)\n");
+    printf("  %-28s %6s  %10s  %9s  %s\n", "method", "pieces", "finish", "ratio", "verdict");
+    for (uint32_t i = 0; i < result->num_candidates; i++)
+        if (!all && has_better(result->candidates, i))
+            hidden++;
+        else
+            print_candidate(&result->candidates[i], subject->simulation.makespan_ps);
+    if (hidden)
+        printf("  ... and %u more with other numbers of pieces (--candidates shows all)\n", hidden);
+    printf("\n");
+}
+
 /* Asks the portfolio again and compares what it tried with this schedule. */
-static int explain_candidates(const struct subject *subject)
+static int explain_candidates(const struct subject *subject, bool all)
 {
     struct pccl_error error = {""};
     struct pccl_result *result = NULL;
@@ -72,11 +98,7 @@ static int explain_candidates(const struct subject *subject)
     if (status)
         return cli_fail(status, &error, NULL);
     qsort(result->candidates, result->num_candidates, sizeof(*result->candidates), compare_candidates);
-    printf("Methods compared (finish, and how many times as long as this schedule)\n");
-    printf("  %-28s %6s  %10s  %9s  %s\n", "method", "pieces", "finish", "ratio", "verdict");
-    for (uint32_t i = 0; i < result->num_candidates; i++)
-        print_candidate(&result->candidates[i], subject->simulation.makespan_ps);
-    printf("\n");
+    print_candidates(subject, result, all);
     pccl_result_free(result);
     return CLI_OK;
 }
@@ -290,7 +312,7 @@ static int explain(const struct cli_arguments *arguments, struct subject *subjec
     int code = CLI_OK;
     print_header(subject, &bound);
     if (everything || candidates)
-        code = explain_candidates(subject);
+        code = explain_candidates(subject, candidates);
     if (code == CLI_OK && (everything || links))
         code = explain_links(subject, links);
     if (code == CLI_OK && (everything || rank))
