@@ -17,13 +17,13 @@ enum cli_exit {
     CLI_SYSTEM = 4  /* the operating system refused: missing file, full disk, closed pipe, no memory */
 };
 
-/* --- options.c: subcommands and their options --------------------------------------------------------------------- */
+/* --- options.c: subcommands and their options ------------------------------------------------------------ */
 
 #define CLI_MAX_OPTIONS 24
 
 struct cli_option {
-    const char *name; /* without dashes; NULL ends a table */
-    char letter;      /* 0: none */
+    const char *name;     /* without dashes; NULL ends a table */
+    char letter;          /* 0: none */
     const char *argument; /* name of its value in the help; NULL: a switch */
     const char *help;
 };
@@ -54,14 +54,14 @@ int cli_command_run(const struct cli_command *command, int argc, char **argv);
 /* Value of an option of the command, NULL if it was not given. */
 const char *cli_value(const struct cli_arguments *arguments, const char *name);
 
-/* --- errors.c ----------------------------------------------------------------------------------------------------- */
+/* --- errors.c -------------------------------------------------------------------------------------------- */
 
 /* "pccl: ..." on the standard error. */
 void cli_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* The same for a library error about `subject` (a file or a value; NULL: none); returns the exit code that fits. */
 int cli_fail(int status, const struct pccl_error *error, const char *subject);
 
-/* --- values.c: text to numbers and back --------------------------------------------------------------------------- */
+/* --- values.c: text to numbers and back ------------------------------------------------------------------ */
 
 struct cli_text {
     char text[40];
@@ -71,19 +71,19 @@ struct cli_text {
 int cli_number_parse(const char *text, uint64_t maximum, uint64_t *value);
 /* "65536", "64KiB", "1MB": whole bytes. */
 int cli_bytes_parse(const char *text, int64_t *bytes, struct pccl_error *error);
-struct cli_text cli_time_text(int64_t time_ps); /* "4.410 us" */
-struct cli_text cli_bytes_text(int64_t bytes);  /* "64 KiB" */
+struct cli_text cli_time_text(int64_t time_ps);    /* "4.410 us" */
+struct cli_text cli_bytes_text(int64_t bytes);     /* "64 KiB" */
 struct cli_text cli_rate_text(int64_t ps_per_mib); /* "50 GB/s" */
 /* makespan / bound, "1.016"; "-" where the bound is 0. */
 struct cli_text cli_gap_text(int64_t makespan_ps, int64_t bound_ps);
 
-/* --- group.c ------------------------------------------------------------------------------------------------------ */
+/* --- group.c --------------------------------------------------------------------------------------------- */
 
 /* Devices of a group text ("0-15,32", names, "row:3"; see the man page). NULL: all. The caller frees *devices. */
 int cli_group_parse(const struct pccl_topology *topology, const char *text, uint32_t **devices, uint32_t *num_devices,
                     struct pccl_error *error);
 
-/* --- output.c ----------------------------------------------------------------------------------------------------- */
+/* --- output.c -------------------------------------------------------------------------------------------- */
 
 /* A file that appears complete or not at all. path NULL or "-": the standard output. */
 struct cli_file {
@@ -103,11 +103,12 @@ void cli_json_integer(FILE *stream, const char *key, int64_t value, bool first);
 /* A string in quotes, escaped. */
 void cli_json_quote(FILE *stream, const char *text);
 
-/* --- load.c ------------------------------------------------------------------------------------------------------- */
+/* --- load.c ---------------------------------------------------------------------------------------------- */
 
 int cli_topology_load(const char *text, struct pccl_topology **topology);
 /* A schedule file and its topology (`text`: the user's -t, NULL to take the one that the file names). */
-int cli_schedule_load(const char *path, const char *text, struct pccl_topology **topology, struct pccl_schedule **schedule);
+int cli_schedule_load(const char *path, const char *text, struct pccl_topology **topology,
+                      struct pccl_schedule **schedule);
 /* The request that a schedule answers; relays are allowed if it uses any. The arrays stay the schedule's, but for
  * *block_bytes (NULL if all blocks are equal), which the caller frees. */
 int cli_request_recover(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
@@ -117,7 +118,7 @@ int64_t cli_message_bytes(const struct pccl_schedule *schedule, const struct pcc
 /* Number of devices outside the group that the schedule uses. */
 int cli_relays_count(const struct pccl_topology *topology, const struct pccl_schedule *schedule, uint32_t *count);
 
-/* --- reroute.c ---------------------------------------------------------------------------------------------------- */
+/* --- reroute.c ------------------------------------------------------------------------------------------- */
 
 struct cli_reroute {
     uint32_t num_rerouted; /* paths that take other links than before */
@@ -129,7 +130,7 @@ int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl
                          const struct pccl_topology *to, struct pccl_schedule **rerouted, struct cli_reroute *summary,
                          struct pccl_error *error);
 
-/* --- progress.c --------------------------------------------------------------------------------------------------- */
+/* --- progress.c ------------------------------------------------------------------------------------------ */
 
 /* A line on the standard error, from the first second on, if that is a terminal. */
 struct cli_progress {

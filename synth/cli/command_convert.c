@@ -53,7 +53,8 @@ const struct cli_command cli_command_convert = {
     .operands = "FILE",
     .num_operands = 1,
     .options = options,
-    .details = "MSCCL needs equal chunks, no relays outside the group and reductions in any order.\n"
+    .details = "MSCCL needs equal chunks, no relays outside the group and reductions in any\n"
+               "order.\n"
                "Examples:\n"
                "  pccl convert gather.json --to=msccl -o gather.xml\n"
                "  pccl convert gather.json --to=csv | head\n",

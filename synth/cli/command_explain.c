@@ -33,7 +33,7 @@ static void print_header(const struct subject *subject, const struct pccl_bound 
            cli_gap_text(subject->simulation.makespan_ps, bound->bound_ps).text);
 }
 
-/* --- candidates ----------------------------------------------------------------------------------------------------- */
+/* --- candidates ------------------------------------------------------------------------------------------ */
 
 static int compare_candidates(const void *a, const void *b)
 {
@@ -103,7 +103,7 @@ static int explain_candidates(const struct subject *subject, bool all)
     return CLI_OK;
 }
 
-/* --- links ---------------------------------------------------------------------------------------------------------- */
+/* --- links ----------------------------------------------------------------------------------------------- */
 
 struct load {
     int64_t held_ps, bytes;
@@ -159,7 +159,7 @@ static int explain_links(const struct subject *subject, bool all)
     return CLI_OK;
 }
 
-/* --- operations ----------------------------------------------------------------------------------------------------- */
+/* --- operations ------------------------------------------------------------------------------------------ */
 
 /* "output[4-7,9]": runs of slots of one area. */
 static void print_slots(const pccl_slot *slots, uint32_t count)
@@ -232,7 +232,9 @@ static void print_messages(const struct subject *subject, uint32_t rank)
             continue;
         bool sends = path->source == device;
         printf("  step %4u, %10s  %s %s: chunk%s", message->step, cli_time_text(subject->simulation.start_ps[m]).text,
-               sends ? "send to" : message->reduce ? "combine from" : "receive from",
+               sends             ? "send to"
+               : message->reduce ? "combine from"
+                                 : "receive from",
                subject->topology->vertices[sends ? path->target : path->source].name, count == 1 ? "" : "s");
         for (uint32_t i = 0; i < count; i++)
             printf("%s%u", i ? "," : " ", chunks[i]);
@@ -280,7 +282,7 @@ static int explain_ranks(const struct subject *subject, const char *text)
     return code;
 }
 
-/* --- command -------------------------------------------------------------------------------------------------------- */
+/* --- command --------------------------------------------------------------------------------------------- */
 
 static int prepare(struct subject *subject, struct pccl_bound *bound, struct pccl_error *error)
 {
@@ -343,10 +345,11 @@ const struct cli_command cli_command_explain = {
     .operands = "FILE",
     .num_operands = 1,
     .options = options,
-    .details = "Methods are compared anew, so this can take as long as 'pccl synth'. A ratio of 1.5 means that the method\n"
-               "takes 1.5 times as long as this schedule: that is what the schedule gains over it.\n"
-               "Operations: numbers in brackets are slots of a rank's input, output or scratch area, one chunk each;\n"
-               "'before' names the operations that wait for this one.\n"
+    .details = "Methods are compared anew, so this can take as long as 'pccl synth'. A ratio\n"
+               "of 1.5 means that the method takes 1.5 times as long as this schedule: that is\n"
+               "what the schedule gains over it. Operations: numbers in brackets are slots of\n"
+               "a rank's input, output or scratch area, one chunk each; 'before' names the\n"
+               "operations that wait for this one.\n"
                "Examples:\n"
                "  pccl explain gather.json\n"
                "  pccl explain gather.json --rank=3\n",

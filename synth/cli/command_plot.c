@@ -34,11 +34,14 @@ static void arrange(struct page *page, const struct plot *plot, const struct plo
     double load_height = page->load ? fmin(load_width / aspect, beside ? time_height - 60 : 620) + 170 : 0;
     load_height = beside ? fmax(load_height, fmin(time_height, 520)) : load_height;
     page->load_area = (struct plot_area){MARGIN, HEADER, load_width, load_height};
-    page->time_area = (struct plot_area){MARGIN, HEADER + load_height + (page->load ? MARGIN : 0), WIDTH - 2 * MARGIN, time_height};
+    page->time_area =
+        (struct plot_area){MARGIN, HEADER + load_height + (page->load ? MARGIN : 0), WIDTH - 2 * MARGIN, time_height};
     if (beside)
-        page->time_area = (struct plot_area){2 * MARGIN + LOAD_SIDE, HEADER, WIDTH - LOAD_SIDE - 3 * MARGIN, time_height};
+        page->time_area =
+            (struct plot_area){2 * MARGIN + LOAD_SIDE, HEADER, WIDTH - LOAD_SIDE - 3 * MARGIN, time_height};
     page->width = WIDTH;
-    page->height = MARGIN + fmax(page->load ? HEADER + load_height : 0, page->time ? page->time_area.y + time_height : 0);
+    page->height =
+        MARGIN + fmax(page->load ? HEADER + load_height : 0, page->time ? page->time_area.y + time_height : 0);
 }
 
 static void draw_header(const struct plot *plot)
@@ -47,11 +50,14 @@ static void draw_header(const struct plot *plot)
     char text[400], name[100];
     plot_shorten(plot->topology->name, 60, name, sizeof(name));
     snprintf(text, sizeof(text), "%s of %s on %s, %u ranks", pccl_collective_name(demand->collective),
-             plot->block_bytes < 0 ? "unequal blocks" : cli_bytes_text(plot->block_bytes).text, name, demand->num_ranks);
+             plot->block_bytes < 0 ? "unequal blocks" : cli_bytes_text(plot->block_bytes).text, name,
+             demand->num_ranks);
     text[0] = (char)(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0]);
     plot_text(plot->stream, MARGIN, 32, PLOT_START, (struct plot_style){plot_black, 20, 0, true, false}, text);
-    snprintf(text, sizeof(text), "Finishes in %s (simulated). No schedule can finish before %s, so it is %s times the optimum at "
-             "most. Method: %s.", cli_time_text(plot->simulation.makespan_ps).text, cli_time_text(plot->bound.bound_ps).text,
+    snprintf(text, sizeof(text),
+             "Finishes in %s (simulated). No schedule can finish before %s, so it is %s times the optimum at "
+             "most. Method: %s.",
+             cli_time_text(plot->simulation.makespan_ps).text, cli_time_text(plot->bound.bound_ps).text,
              cli_gap_text(plot->simulation.makespan_ps, plot->bound.bound_ps).text, plot->schedule->method);
     plot_text(plot->stream, MARGIN, 53, PLOT_START, (struct plot_style){.colour = plot_black, .size = 13}, text);
 }
@@ -151,9 +157,10 @@ const struct cli_command cli_command_plot = {
     .operands = "FILE",
     .num_operands = 1,
     .options = options,
-    .details = "The picture has two panels. Left or above: the network, each direction of each link coloured by the share of\n"
-               "the time in which it is held. Right or below: which link is held when. In a browser, pointing at a bar or a\n"
-               "link tells the details.\n"
+    .details = "The picture has two panels. Left or above: the network, each direction of each\n"
+               "link coloured by the share of the time in which it is held. Right or below:\n"
+               "which link is held when. In a browser, pointing at a bar or a link tells the\n"
+               "details.\n"
                "Example:\n"
                "  pccl plot gather.json -o gather.svg\n",
     .run = run,

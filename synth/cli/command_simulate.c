@@ -108,8 +108,9 @@ const struct cli_command cli_command_simulate = {
     .operands = "FILE",
     .num_operands = 1,
     .options = options,
-    .details = "With -t, vertices are matched by name. A message keeps its way where the links exist; elsewhere it takes\n"
-               "the way the other network would choose. If there is none, the schedule cannot run there (exit code 1).\n"
+    .details = "With -t, vertices are matched by name. A message keeps its way where the links\n"
+               "exist; elsewhere it takes the way the other network would choose. If there is\n"
+               "none, the schedule cannot run there (exit code 1).\n"
                "Examples:\n"
                "  pccl simulate gather.json\n"
                "  pccl simulate gather.json -t damaged.json\n",

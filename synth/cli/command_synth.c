@@ -103,7 +103,8 @@ static int read_collective(const struct cli_arguments *arguments, struct pccl_re
 static int read_group(const struct cli_arguments *arguments, struct job *job)
 {
     struct pccl_error error = {""};
-    int status = cli_group_parse(job->topology, cli_value(arguments, "group"), &job->devices, &job->request.num_ranks, &error);
+    int status =
+        cli_group_parse(job->topology, cli_value(arguments, "group"), &job->devices, &job->request.num_ranks, &error);
     job->request.devices = job->devices;
     if (status == PCCL_ERR_INVALID)
         cli_error("--group: %s", error.message);
@@ -120,7 +121,8 @@ static int read_job(const struct cli_arguments *arguments, struct job *job)
 {
     const char *topology = cli_value(arguments, "topology");
     if (!topology || !cli_value(arguments, "collective")) {
-        cli_error("synth: --%s is missing; try 'pccl synth -t torus:4x4 -c allgather'", topology ? "collective" : "topology");
+        cli_error("synth: --%s is missing; try 'pccl synth -t torus:4x4 -c allgather'",
+                  topology ? "collective" : "topology");
         return CLI_USAGE;
     }
     int code = read_collective(arguments, &job->request);
@@ -257,12 +259,12 @@ const struct cli_command cli_command_synth = {
     .summary = "make a schedule for a collective on a topology",
     .operands = "",
     .options = options,
-    .details =
-        "A block is what one rank contributes (allgather, gather), what one rank sends to one other (alltoall),\n"
-        "what one rank gets (scatter, reduce_scatter), or the whole buffer (broadcast, reduce, allreduce).\n"
-        "Examples:\n"
-        "  pccl synth -t torus:4x4 -c allgather -s 1MiB -o gather.json\n"
-        "  pccl synth -t mesh:8x8 -c alltoall -g row:0-1 --relays\n"
-        "  pccl synth -t star:16 -c broadcast -s 8 -r 3 --json\n",
+    .details = "A block is what one rank contributes (allgather, gather), what one rank sends\n"
+               "to one other (alltoall), what one rank gets (scatter, reduce_scatter), or the\n"
+               "whole buffer (broadcast, reduce, allreduce).\n"
+               "Examples:\n"
+               "  pccl synth -t torus:4x4 -c allgather -s 1MiB -o gather.json\n"
+               "  pccl synth -t mesh:8x8 -c alltoall -g row:0-1 --relays\n"
+               "  pccl synth -t star:16 -c broadcast -s 8 -r 3 --json\n",
     .run = run,
 };

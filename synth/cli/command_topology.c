@@ -128,8 +128,8 @@ static void print_dot(const struct pccl_topology *topology)
         bool twin = has_twin(topology, link);
         if (twin && link->source > link->target)
             continue;
-        printf("    v%u -> v%u [label=\"%s, %s\"%s];\n", link->source, link->target, cli_time_text(link->latency_ps).text,
-               cli_rate_text(link->ps_per_mib).text, twin ? ", dir=both" : "");
+        printf("    v%u -> v%u [label=\"%s, %s\"%s];\n", link->source, link->target,
+               cli_time_text(link->latency_ps).text, cli_rate_text(link->ps_per_mib).text, twin ? ", dir=both" : "");
     }
     printf("}\n");
 }

@@ -68,9 +68,10 @@ const struct cli_command cli_command_verify = {
     .operands = "FILE",
     .num_operands = 1,
     .options = options,
-    .details = "Every message is replayed: links must exist, senders must hold what they send, every rank must end with\n"
-               "its data, and a reduction must take in each contribution once. Then the programs of all ranks are run\n"
-               "against each other: no races, no deadlock.\n"
+    .details = "Every message is replayed: links must exist, senders must hold what they send,\n"
+               "every rank must end with its data, and a reduction must take in each\n"
+               "contribution once. Then the programs of all ranks are run against each other:\n"
+               "no races, no deadlock.\n"
                "Example:\n"
                "  pccl verify gather.json\n",
     .run = run,

@@ -1,6 +1,7 @@
-/* MSCCL XML. The runtime gives every thread block at most one peer to send to and one to receive from, runs its steps in
- * order, and lets a step wait for one step of another block; more waits need empty steps ("nop") before it. A step moves
- * a run of neighbouring chunks, so a message whose chunks are scattered becomes several steps, cut alike at both ends. */
+/* MSCCL XML. The runtime gives every thread block at most one peer to send to and one to receive from, runs its steps
+ * in order, and lets a step wait for one step of another block; more waits need empty steps ("nop") before it. A step
+ * moves a run of neighbouring chunks, so a message whose chunks are scattered becomes several steps, cut alike at both
+ * ends. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,12 +17,12 @@ struct block {
 /* One rank's program laid out on thread blocks. */
 struct layout {
     const struct pccl_program *program;
-    uint32_t *block;         /* [num_operations] thread block of each operation */
-    uint32_t *last_step;     /* [num_operations] its last step there */
-    uint32_t *first_wait;    /* [num_operations + 1] */
-    uint32_t *waits;         /* operations that must complete before: those of operation i at waits[first_wait[i]] */
-    uint32_t *match;         /* [num_operations] sends and receives: the operation at the other end */
-    bool *awaited;           /* [num_operations] an operation of another block waits for it */
+    uint32_t *block;      /* [num_operations] thread block of each operation */
+    uint32_t *last_step;  /* [num_operations] its last step there */
+    uint32_t *first_wait; /* [num_operations + 1] */
+    uint32_t *waits;      /* operations that must complete before: those of operation i at waits[first_wait[i]] */
+    uint32_t *match;      /* [num_operations] sends and receives: the operation at the other end */
+    bool *awaited;        /* [num_operations] an operation of another block waits for it */
     struct block *blocks;
     uint32_t num_blocks;
 };
@@ -50,7 +51,7 @@ static int check_demand(const struct pccl_demand *demand, struct pccl_error *err
     return PCCL_SUCCESS;
 }
 
-/* --- layout --------------------------------------------------------------------------------------------------------- */
+/* --- layout ---------------------------------------------------------------------------------------------- */
 
 static uint32_t find_block(struct layout *layout, const struct pccl_operation *operation)
 {
@@ -63,7 +64,8 @@ static uint32_t find_block(struct layout *layout, const struct pccl_operation *o
     return layout->num_blocks++;
 }
 
-/* Turns successors round: who waits for whom. first_wait holds the ends of the ranges, then, filled downwards, the starts. */
+/* Turns successors round: who waits for whom. first_wait holds the ends of the ranges, then, filled downwards, the
+ * starts. */
 static void invert_successors(struct layout *layout)
 {
     const struct pccl_program *program = layout->program;
@@ -131,9 +133,11 @@ static int match_messages(const struct converter *converter, struct pccl_error *
             if (converter->layouts[a].blocks[k].kind != PCCL_OP_SEND)
                 continue;
             uint32_t b = converter->layouts[a].blocks[k].peer;
-            const struct pccl_program *sender = converter->layouts[a].program, *receiver = converter->layouts[b].program;
+            const struct pccl_program *sender = converter->layouts[a].program,
+                                      *receiver = converter->layouts[b].program;
             uint32_t receive = 0;
-            for (uint32_t send = 0; (send = next_operation(sender, send, PCCL_OP_SEND, b)) < sender->num_operations; send++) {
+            for (uint32_t send = 0; (send = next_operation(sender, send, PCCL_OP_SEND, b)) < sender->num_operations;
+                 send++) {
                 receive = next_operation(receiver, receive, PCCL_OP_RECEIVE, a);
                 if (receive == receiver->num_operations ||
                     receiver->operations[receive].num_slots != sender->operations[send].num_slots)
@@ -145,7 +149,7 @@ static int match_messages(const struct converter *converter, struct pccl_error *
     return PCCL_SUCCESS;
 }
 
-/* --- runs of neighbouring slots --------------------------------------------------------------------------------------- */
+/* --- runs of neighbouring slots -------------------------------------------------------------------------- */
 
 static uint32_t count_followers(const pccl_slot *slots, uint32_t from, uint32_t count)
 {
@@ -161,7 +165,8 @@ static uint32_t smaller(uint32_t a, uint32_t b)
 }
 
 /* Chunks from place `from` on that are neighbours in every operand of the operation, at both ends of a message. */
-static uint32_t run_length(const struct converter *converter, const struct layout *layout, uint32_t index, uint32_t from)
+static uint32_t run_length(const struct converter *converter, const struct layout *layout, uint32_t index,
+                           uint32_t from)
 {
     const struct pccl_operation *operation = &layout->program->operations[index];
     const pccl_slot *slots = layout->program->slots + operation->first_slot;
@@ -178,7 +183,7 @@ static uint32_t run_length(const struct converter *converter, const struct layou
     return length;
 }
 
-/* --- steps -------------------------------------------------------------------------------------------------------------- */
+/* --- steps ----------------------------------------------------------------------------------------------- */
 
 struct step {
     const char *type;
@@ -206,8 +211,8 @@ static void put_step(struct steps *steps, struct step step, uint32_t wait, bool 
     if (!steps->stream)
         return;
     fprintf(steps->stream,
-            "      <step s=\"%u\" type=\"%s\" srcbuf=\"%c\" srcoff=\"%u\" dstbuf=\"%c\" dstoff=\"%u\" cnt=\"%u\"", number,
-            step.type, area_letter(step.source), PCCL_SLOT_INDEX(step.source), area_letter(step.target),
+            "      <step s=\"%u\" type=\"%s\" srcbuf=\"%c\" srcoff=\"%u\" dstbuf=\"%c\" dstoff=\"%u\" cnt=\"%u\"",
+            number, step.type, area_letter(step.source), PCCL_SLOT_INDEX(step.source), area_letter(step.target),
             PCCL_SLOT_INDEX(step.target), step.count);
     if (wait == PCCL_NONE)
         fprintf(steps->stream, " depid=\"-1\" deps=\"-1\"");
@@ -216,7 +221,8 @@ static void put_step(struct steps *steps, struct step step, uint32_t wait, bool 
     fprintf(steps->stream, " hasdep=\"%d\"/>\n", awaited);
 }
 
-/* Empty steps for all waits but one, which is returned: PCCL_NONE if there is none. Only the last step per block counts. */
+/* Empty steps for all waits but one, which is returned: PCCL_NONE if there is none. Only the last step per block
+ * counts. */
 static uint32_t put_waits(struct steps *steps, uint32_t index)
 {
     const struct layout *layout = steps->layout;
@@ -254,7 +260,8 @@ static void put_run(struct steps *steps, const struct pccl_operation *operation,
             put_step(steps, (struct step){"cpy", slots[0], third[0], count}, wait, false);
             wait = PCCL_NONE;
         }
-        put_step(steps, (struct step){"re", third[0] == second[0] ? slots[0] : second[0], third[0], count}, wait, awaited);
+        put_step(steps, (struct step){"re", third[0] == second[0] ? slots[0] : second[0], third[0], count}, wait,
+                 awaited);
         break;
     }
 }
@@ -293,14 +300,15 @@ static void put_rank(const struct converter *converter, uint32_t rank)
     for (uint32_t b = 0; b < layout->num_blocks; b++) {
         const struct block *block = &layout->blocks[b];
         fprintf(converter->stream, "    <tb id=\"%u\" send=\"%d\" recv=\"%d\" chan=\"0\">\n", b,
-                block->kind == PCCL_OP_SEND ? (int)block->peer : -1, block->kind == PCCL_OP_RECEIVE ? (int)block->peer : -1);
+                block->kind == PCCL_OP_SEND ? (int)block->peer : -1,
+                block->kind == PCCL_OP_RECEIVE ? (int)block->peer : -1);
         put_block(converter, layout, b, converter->stream);
         fprintf(converter->stream, "    </tb>\n");
     }
     fprintf(converter->stream, "  </gpu>\n");
 }
 
-/* --- file --------------------------------------------------------------------------------------------------------------- */
+/* --- file ------------------------------------------------------------------------------------------------ */
 
 static void put_text(FILE *stream, const char *text)
 {
@@ -326,9 +334,10 @@ static void put_file(const struct converter *converter, const char *method)
     }
     fprintf(converter->stream, "<algo name=\"pccl ");
     put_text(converter->stream, method);
-    fprintf(converter->stream, "\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"%u\" ngpus=\"%u\" coll=\"%s\" "
-            "inplace=\"0\" outofplace=\"1\" minBytes=\"0\" maxBytes=\"1099511627776\">\n", per_loop, demand->num_ranks,
-            known ? pccl_collective_name(demand->collective) : "custom");
+    fprintf(converter->stream,
+            "\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"%u\" ngpus=\"%u\" coll=\"%s\" "
+            "inplace=\"0\" outofplace=\"1\" minBytes=\"0\" maxBytes=\"1099511627776\">\n",
+            per_loop, demand->num_ranks, known ? pccl_collective_name(demand->collective) : "custom");
     for (uint32_t rank = 0; rank < demand->num_ranks; rank++)
         put_rank(converter, rank);
     fprintf(converter->stream, "</algo>\n");

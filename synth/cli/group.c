@@ -1,8 +1,8 @@
 /* Group: which devices take part, in the order of their ranks.
  *   group = item {"," item}
- *   item  = "all" | device | device "-" device [":" step] | ("row" | "column" | "dim" K) ":" coordinate ["-" coordinate]
- * A device is its number or its name. Rows, columns and dimensions exist on grids; a row fixes the first coordinate, a
- * column the last one. */
+ *   item  = "all" | device | device "-" device [":" step] | ("row" | "column" | "dim" K) ":" coordinate ["-"
+ * coordinate] A device is its number or its name. Rows, columns and dimensions exist on grids; a row fixes the first
+ * coordinate, a column the last one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,8 +128,10 @@ static int take_range(struct parser *parser, const char *item, char *text)
         return PCCL_SUCCESS;
     }
     snprintf(parser->error->message, sizeof(parser->error->message),
-             "group item '%.60s': no such device; expected numbers or ranges within 0-%u, device names, row:R, column:C, "
-             "dimK:C or all", item, parser->topology->num_devices - 1);
+             "group item '%.60s': no such device; expected numbers or ranges within 0-%u, device names, row:R, "
+             "column:C, "
+             "dimK:C or all",
+             item, parser->topology->num_devices - 1);
     return PCCL_ERR_INVALID;
 }
 

@@ -19,7 +19,8 @@ static bool is_csv(const char *text, const char **rest)
     return dot && (**rest == '\0' || **rest == ':');
 }
 
-static int create_from_csv(const char *text, const char *rest, struct pccl_topology **topology, struct pccl_error *error)
+static int create_from_csv(const char *text, const char *rest, struct pccl_topology **topology,
+                           struct pccl_error *error)
 {
     char *copy = strdup(text);
     if (!copy)
@@ -31,7 +32,8 @@ static int create_from_csv(const char *text, const char *rest, struct pccl_topol
     if (option)
         *option++ = '\0';
     if (option && strcmp(option, "multicast") != 0) {
-        snprintf(error->message, sizeof(error->message), "unknown option '%.40s' after a CSV file; expected multicast", option);
+        snprintf(error->message, sizeof(error->message), "unknown option '%.40s' after a CSV file; expected multicast",
+                 option);
         status = PCCL_ERR_INVALID;
     } else {
         status = pccl_topology_read_csv(copy, filter && *filter ? filter : NULL, option != NULL, topology, error);
@@ -43,7 +45,8 @@ static int create_from_csv(const char *text, const char *rest, struct pccl_topol
 static int create_topology(const char *text, struct pccl_topology **topology, struct pccl_error *error)
 {
     const char *rest;
-    return is_csv(text, &rest) ? create_from_csv(text, rest, topology, error) : pccl_topology_create(text, topology, error);
+    return is_csv(text, &rest) ? create_from_csv(text, rest, topology, error)
+                               : pccl_topology_create(text, topology, error);
 }
 
 int cli_topology_load(const char *text, struct pccl_topology **topology)
@@ -91,7 +94,8 @@ static int find_topology_name(const char *path, char **name)
     return CLI_OK;
 }
 
-int cli_schedule_load(const char *path, const char *text, struct pccl_topology **topology, struct pccl_schedule **schedule)
+int cli_schedule_load(const char *path, const char *text, struct pccl_topology **topology,
+                      struct pccl_schedule **schedule)
 {
     struct pccl_error error = {""};
     char *name = NULL;
@@ -162,8 +166,11 @@ int cli_request_recover(const struct pccl_topology *topology, const struct pccl_
     const struct pccl_demand *demand = schedule->demand;
     uint32_t relays, num_blocks = demand->num_chunks / demand->pieces;
     int status = cli_relays_count(topology, schedule, &relays);
-    *request = (struct pccl_request){.collective = demand->collective, .num_ranks = demand->num_ranks,
-                                     .devices = demand->devices, .root = demand->root, .ordered = demand->ordered,
+    *request = (struct pccl_request){.collective = demand->collective,
+                                     .num_ranks = demand->num_ranks,
+                                     .devices = demand->devices,
+                                     .root = demand->root,
+                                     .ordered = demand->ordered,
                                      .relays = relays > 0};
     if (status || demand->collective == PCCL_CUSTOM) {
         request->custom = demand;

@@ -10,10 +10,10 @@
 
 struct search {
     const struct pccl_topology *topology;
-    uint32_t *hops;  /* [num_vertices], PCCL_NONE: not reached */
+    uint32_t *hops;      /* [num_vertices], PCCL_NONE: not reached */
     int64_t *latency_ps; /* [num_vertices] smallest latency of any way */
-    uint32_t *queue; /* [num_vertices] */
-    bool *queued;    /* [num_vertices] */
+    uint32_t *queue;     /* [num_vertices] */
+    bool *queued;        /* [num_vertices] */
 };
 
 static void count_links(const struct pccl_topology *topology, struct metrics *metrics)
@@ -21,8 +21,9 @@ static void count_links(const struct pccl_topology *topology, struct metrics *me
     for (uint32_t l = 0; l < topology->num_links; l++) {
         const struct pccl_link *link = &topology->links[l];
         uint32_t i = 0;
-        while (i < metrics->num_classes && i < METRICS_MAX_CLASSES &&
-               (metrics->classes[i].latency_ps != link->latency_ps || metrics->classes[i].ps_per_mib != link->ps_per_mib))
+        while (
+            i < metrics->num_classes && i < METRICS_MAX_CLASSES &&
+            (metrics->classes[i].latency_ps != link->latency_ps || metrics->classes[i].ps_per_mib != link->ps_per_mib))
             i++;
         if (i < METRICS_MAX_CLASSES) {
             metrics->classes[i].latency_ps = link->latency_ps;
@@ -78,7 +79,8 @@ static void search_hops(struct search *search, uint32_t source)
     }
 }
 
-/* Smallest latencies from one device, by a queue of vertices whose latency has fallen (ring buffer: each at most once). */
+/* Smallest latencies from one device, by a queue of vertices whose latency has fallen (ring buffer: each at most once).
+ */
 static void search_latency(struct search *search, uint32_t source)
 {
     const struct pccl_topology *topology = search->topology;

@@ -7,9 +7,9 @@
 
 struct cut {
     const struct pccl_topology *topology;
-    uint64_t *key;    /* [num_devices] devices with small keys go left */
-    uint8_t *side;    /* [num_vertices] 0: left */
-    bool *counted;    /* [num_capacities] */
+    uint64_t *key; /* [num_devices] devices with small keys go left */
+    uint8_t *side; /* [num_vertices] 0: left */
+    bool *counted; /* [num_capacities] */
     struct metrics *metrics;
 };
 

@@ -20,7 +20,7 @@ struct plot_area {
     double x, y, width, height;
 };
 
-/* --- plot_svg.c: shapes and text ---------------------------------------------------------------------------------- */
+/* --- plot_svg.c: shapes and text ------------------------------------------------------------------------- */
 
 enum plot_anchor { PLOT_START, PLOT_MIDDLE, PLOT_END };
 
@@ -30,7 +30,7 @@ struct plot_colour {
 
 struct plot_style {
     struct plot_colour colour;
-    double size;   /* of a font, width of a line */
+    double size;    /* of a font, width of a line */
     double opacity; /* 0 means 1 */
     bool bold, dashed;
 };
@@ -54,7 +54,7 @@ void plot_group_end(FILE *stream);
 /* `text` into at most `room` bytes, shortened with dots to `letters` characters. */
 void plot_shorten(const char *text, uint32_t letters, char *buffer, size_t room);
 
-/* --- plot_colour.c ------------------------------------------------------------------------------------------------ */
+/* --- plot_colour.c --------------------------------------------------------------------------------------- */
 
 extern const struct plot_colour plot_black, plot_white, plot_grey, plot_light_grey, plot_blue;
 
@@ -65,7 +65,7 @@ struct plot_colour plot_category(uint32_t index, uint32_t count);
 /* The scale of plot_heat, 0 % to 100 %, with a caption. */
 void plot_heat_legend(FILE *stream, double x, double y, double width, const char *caption);
 
-/* --- plot_layout.c: places of vertices ---------------------------------------------------------------------------- */
+/* --- plot_layout.c: places of vertices ------------------------------------------------------------------- */
 
 enum plot_shape { PLOT_GRID, PLOT_CIRCLE, PLOT_TIERS };
 
@@ -81,7 +81,7 @@ void plot_layout_free(struct plot_layout *layout);
 /* How far the line between two vertices bows out, as a share of its length, so that it passes what lies between. */
 double plot_layout_bow(const struct plot_layout *layout, const struct pccl_topology *topology, uint32_t a, uint32_t b);
 
-/* --- the two panels ----------------------------------------------------------------------------------------------- */
+/* --- the two panels -------------------------------------------------------------------------------------- */
 
 void plot_load(const struct plot *plot, const struct plot_layout *layout, struct plot_area area);
 /* Height that the panel wants. */

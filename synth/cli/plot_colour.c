@@ -33,9 +33,9 @@ struct plot_colour plot_category(uint32_t index, uint32_t count)
     static const struct plot_colour few[] = {{53, 110, 175}, {237, 137, 54}, {72, 156, 88},   {200, 62, 60},
                                              {136, 97, 172}, {125, 85, 72},  {222, 131, 184}, {140, 140, 60},
                                              {64, 178, 190}, {90, 90, 90}};
-    static const struct plot_colour many[] = {{48, 18, 59},   {70, 107, 227}, {40, 187, 236}, {49, 242, 153},
-                                              {162, 252, 60}, {237, 208, 58}, {251, 128, 34}, {210, 49, 5},
-                                              {122, 4, 3}};
+    static const struct plot_colour many[] = {{48, 18, 59},   {70, 107, 227}, {40, 187, 236},
+                                              {49, 242, 153}, {162, 252, 60}, {237, 208, 58},
+                                              {251, 128, 34}, {210, 49, 5},   {122, 4, 3}};
     if (count <= 10)
         return few[index % 10];
     return interpolate(many, 9, (double)index / (double)(count - 1));

@@ -7,9 +7,9 @@
 
 #define MAX_ARROWS 600 /* links; above, heads would hide the lines */
 #define LEGEND_HEIGHT 78
-#define MAX_CELL 150 /* distance of neighbours in a grid */
-#define MAX_NAMES 80         /* switches; above, names do not fit */
-#define MAX_CIRCLE_NAMES 20  /* the same on a circle */
+#define MAX_CELL 150        /* distance of neighbours in a grid */
+#define MAX_NAMES 80        /* switches; above, names do not fit */
+#define MAX_CIRCLE_NAMES 20 /* the same on a circle */
 
 struct canvas {
     const struct plot *plot;
@@ -42,7 +42,8 @@ static struct canvas place_canvas(const struct plot *plot, const struct plot_lay
 }
 
 /* The end of a line at a vertex: on its rim, on the right-hand side of the pair. */
-static void find_end(const struct canvas *canvas, const double centre[2], const double towards[2], double side, double end[2])
+static void find_end(const struct canvas *canvas, const double centre[2], const double towards[2], double side,
+                     double end[2])
 {
     double dx = towards[0] - centre[0], dy = towards[1] - centre[1], length = sqrt(dx * dx + dy * dy);
     double reach = fmin(canvas->radius, length / 3);
@@ -56,8 +57,10 @@ static void draw_link(const struct canvas *canvas, uint32_t link, double share, 
     const struct plot *plot = canvas->plot;
     const struct pccl_link *link_ends = &plot->topology->links[link];
     uint32_t a = link_ends->source, b = link_ends->target;
-    double source[2] = {canvas->x + canvas->layout->x[a] * canvas->scale, canvas->y + canvas->layout->y[a] * canvas->scale};
-    double target[2] = {canvas->x + canvas->layout->x[b] * canvas->scale, canvas->y + canvas->layout->y[b] * canvas->scale};
+    double source[2] = {canvas->x + canvas->layout->x[a] * canvas->scale,
+                        canvas->y + canvas->layout->y[a] * canvas->scale};
+    double target[2] = {canvas->x + canvas->layout->x[b] * canvas->scale,
+                        canvas->y + canvas->layout->y[b] * canvas->scale};
     double bow = plot_layout_bow(canvas->layout, plot->topology, a, b) * (a < b ? 1 : -1);
     double dx = target[0] - source[0], dy = target[1] - source[1], length = sqrt(dx * dx + dy * dy) + 1e-9;
     double side = canvas->offset;
@@ -66,7 +69,8 @@ static void draw_link(const struct canvas *canvas, uint32_t link, double share, 
     double from[2], to[2];
     find_end(canvas, source, bow == 0 ? target : pull, side, from);
     find_end(canvas, target, bow == 0 ? source : pull, -side, to);
-    struct plot_style style = {.colour = share > 0 ? plot_heat(share) : plot_light_grey, .size = width, .dashed = share <= 0};
+    struct plot_style style = {
+        .colour = share > 0 ? plot_heat(share) : plot_light_grey, .size = width, .dashed = share <= 0};
     if (bow == 0)
         plot_line(plot->stream, from[0], from[1], to[0], to[1], style);
     else
@@ -164,7 +168,8 @@ static void draw_legend(const struct plot *plot, struct plot_area area)
     plot_text(plot->stream, x + 12, y + 4, PLOT_START, font, "rank of the group");
     plot_circle(plot->stream, x + 135, y, 6, plot_white, line);
     plot_text(plot->stream, x + 147, y + 4, PLOT_START, font, "other device");
-    plot_rectangle(plot->stream, x - 6, y + 14, 12, 10, plot_light_grey, (struct plot_style){.colour = plot_black, .size = 1});
+    plot_rectangle(plot->stream, x - 6, y + 14, 12, 10, plot_light_grey,
+                   (struct plot_style){.colour = plot_black, .size = 1});
     plot_text(plot->stream, x + 12, y + 23, PLOT_START, font, "switch");
     plot_line(plot->stream, x + 125, y + 19, x + 142, y + 19, (struct plot_style){plot_grey, 1, 0, false, true});
     char text[64];

@@ -41,13 +41,17 @@ static void print_stroke(FILE *stream, struct plot_style style)
 
 void plot_begin(FILE *stream, double width, double height, const char *title)
 {
-    fprintf(stream, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
-            "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, Verdana, Helvetica, Arial, sans-serif\">\n"
-            "<title>", width, height, width, height);
+    fprintf(stream,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
+            "height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, Verdana, Helvetica, Arial, "
+            "sans-serif\">\n"
+            "<title>",
+            width, height, width, height);
     print_escaped(stream, title);
     fprintf(stream, "</title>\n<defs><pattern id=\"hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
-            "patternTransform=\"rotate(45)\"><rect width=\"1.6\" height=\"5\" fill=\"#ffffff\"/></pattern></defs>\n"
-            "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n");
+                    "patternTransform=\"rotate(45)\"><rect width=\"1.6\" height=\"5\" "
+                    "fill=\"#ffffff\"/></pattern></defs>\n"
+                    "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n");
 }
 
 void plot_end(FILE *stream)
@@ -106,8 +110,8 @@ void plot_line(FILE *stream, double x1, double y1, double x2, double y2, struct 
 
 void plot_bow(FILE *stream, const double from[2], const double pull[2], const double to[2], struct plot_style style)
 {
-    fprintf(stream, "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f\" fill=\"none\"", from[0], from[1], pull[0], pull[1], to[0],
-            to[1]);
+    fprintf(stream, "<path d=\"M%.1f %.1fQ%.1f %.1f %.1f %.1f\" fill=\"none\"", from[0], from[1], pull[0], pull[1],
+            to[0], to[1]);
     print_stroke(stream, style);
     fprintf(stream, "/>\n");
 }

@@ -11,7 +11,7 @@
 #define RASTER_COLUMNS 240
 #define LABEL_WIDTH 128
 #define SHARE_WIDTH 58
-#define TOP 44    /* heading and the names of the marks */
+#define TOP 44     /* heading and the names of the marks */
 #define BOTTOM 104 /* axis, its caption, legend */
 #define LEGEND_CATEGORIES 10
 
@@ -100,7 +100,7 @@ static double time_x(const struct chart *chart, double time_ps)
     return chart->field.x + chart->field.width * time_ps / chart->end_ps;
 }
 
-/* --- axis ----------------------------------------------------------------------------------------------------------- */
+/* --- axis ------------------------------------------------------------------------------------------------ */
 
 /* 1, 2 or 5 times a power of ten: the largest that gives at least five steps. */
 static double choose_step(double range)
@@ -156,7 +156,7 @@ static void draw_marks(const struct chart *chart)
     draw_mark(chart, chart->plot->simulation.makespan_ps, "finish", chart->field.y - 4, false, PLOT_END);
 }
 
-/* --- bars ----------------------------------------------------------------------------------------------------------- */
+/* --- bars ------------------------------------------------------------------------------------------------ */
 
 /* What colours tell: whose data (or for whom) a chunk is, or which piece of the one block. */
 static uint32_t chunk_category(const struct pccl_demand *demand, uint32_t chunk, uint32_t *count, const char **meaning)
@@ -207,9 +207,10 @@ static void begin_message_group(const struct chart *chart, uint32_t index)
     uint32_t count;
     char title[320];
     pccl_message_chunks(schedule, message, &count);
-    snprintf(title, sizeof(title), "message %u, step %u: %.50s to %.50s, %u chunk%s, %s, %s to %s%s", index, message->step,
-             chart->plot->topology->vertices[path->source].name, chart->plot->topology->vertices[path->target].name, count,
-             count == 1 ? "" : "s", cli_bytes_text(cli_message_bytes(schedule, message)).text,
+    snprintf(title, sizeof(title), "message %u, step %u: %.50s to %.50s, %u chunk%s, %s, %s to %s%s", index,
+             message->step, chart->plot->topology->vertices[path->source].name,
+             chart->plot->topology->vertices[path->target].name, count, count == 1 ? "" : "s",
+             cli_bytes_text(cli_message_bytes(schedule, message)).text,
              cli_time_text(chart->plot->simulation.start_ps[index]).text,
              cli_time_text(chart->plot->simulation.finish_ps[index]).text, message->reduce ? ", combined" : "");
     plot_group_begin(chart->plot->stream, title);
@@ -239,8 +240,9 @@ static void draw_bars(const struct chart *chart)
             plot_rectangle(plot->stream, x, y, fmax(width, 1.2), height, colour,
                            (struct plot_style){.colour = plot_white, .size = width > 3 ? 0.6 : 0});
             if (message->reduce)
-                fprintf(plot->stream, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"url(#hatch)\"/>\n", x,
-                        y, fmax(width, 1.2), height);
+                fprintf(plot->stream,
+                        "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"url(#hatch)\"/>\n", x, y,
+                        fmax(width, 1.2), height);
             start_ps += link->latency_ps;
         }
         plot_group_end(plot->stream);
@@ -262,8 +264,8 @@ static void draw_row_labels(const struct chart *chart)
         if (starts)
             plot_line(plot->stream, chart->field.x - LABEL_WIDTH + 24, y, chart->field.x + chart->field.width, y,
                       (struct plot_style){.colour = plot_light_grey, .size = 1});
-        plot_text(plot->stream, chart->field.x - 6, middle, PLOT_END, (struct plot_style){.colour = plot_black, .size = size},
-                  text);
+        plot_text(plot->stream, chart->field.x - 6, middle, PLOT_END,
+                  (struct plot_style){.colour = plot_black, .size = size}, text);
         snprintf(text, sizeof(text), "%.0f %%", 100 * plot_busy_share(plot, chart->link_of_row[r]));
         plot_text(plot->stream, chart->field.x + chart->field.width + SHARE_WIDTH - 8, middle, PLOT_END,
                   (struct plot_style){.colour = plot_grey, .size = size}, text);
@@ -322,7 +324,7 @@ static void draw_bar_legend(const struct chart *chart)
     }
 }
 
-/* --- raster --------------------------------------------------------------------------------------------------------- */
+/* --- raster ---------------------------------------------------------------------------------------------- */
 
 static uint32_t count_bands(const struct chart *chart)
 {
@@ -392,8 +394,9 @@ static void draw_band_labels(const struct chart *chart)
         before = link->source;
         plot_shorten(topology->vertices[link->source].name, 10, source, sizeof(source));
         snprintf(text, sizeof(text), "%s \xe2\x86\x92", source);
-        plot_text(chart->plot->stream, chart->field.x - 6, chart->field.y + chart->field.height * row / chart->num_rows + 9,
-                  PLOT_END, (struct plot_style){.colour = plot_black, .size = 11}, text);
+        plot_text(chart->plot->stream, chart->field.x - 6,
+                  chart->field.y + chart->field.height * row / chart->num_rows + 9, PLOT_END,
+                  (struct plot_style){.colour = plot_black, .size = 11}, text);
     }
 }
 
@@ -406,8 +409,8 @@ static int draw_raster(struct chart *chart)
     fill_raster(chart);
     double height = chart->field.height / (num_bands ? num_bands : 1);
     fprintf(chart->plot->stream, "<g shape-rendering=\"crispEdges\">\n"); /* no seams between rows */
-    plot_rectangle(chart->plot->stream, chart->field.x, chart->field.y, chart->field.width, chart->field.height, plot_heat(0),
-                   (struct plot_style){0});
+    plot_rectangle(chart->plot->stream, chart->field.x, chart->field.y, chart->field.width, chart->field.height,
+                   plot_heat(0), (struct plot_style){0});
     for (uint32_t band = 0, row = 0; band < num_bands; band++) {
         uint32_t links = 0;
         for (; row < chart->num_rows && band_of_row(chart, row) == band; row++)
@@ -418,8 +421,8 @@ static int draw_raster(struct chart *chart)
     if (chart->num_rows)
         draw_band_labels(chart);
     char caption[120];
-    snprintf(caption, sizeof(caption), "share of the time in which a link is held (%u links in %u rows)", chart->num_rows,
-             num_bands);
+    snprintf(caption, sizeof(caption), "share of the time in which a link is held (%u links in %u rows)",
+             chart->num_rows, num_bands);
     plot_heat_legend(chart->plot->stream, chart->field.x + chart->field.width / 2 - 150,
                      chart->field.y + chart->field.height + 50, 300, caption);
     return PCCL_SUCCESS;
@@ -431,7 +434,8 @@ int plot_times(const struct plot *plot, struct plot_area area)
     int status = order_rows(&chart);
     if (!status) {
         bool bars = wants_bars(plot, chart.num_rows);
-        int64_t last_ps = plot->simulation.makespan_ps > plot->bound.bound_ps ? plot->simulation.makespan_ps : plot->bound.bound_ps;
+        int64_t last_ps =
+            plot->simulation.makespan_ps > plot->bound.bound_ps ? plot->simulation.makespan_ps : plot->bound.bound_ps;
         chart.field = (struct plot_area){area.x + LABEL_WIDTH, area.y + TOP, area.width - LABEL_WIDTH - SHARE_WIDTH,
                                          area.height - TOP - BOTTOM};
         chart.end_ps = fmax((double)last_ps, 1);

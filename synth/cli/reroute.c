@@ -6,8 +6,8 @@
 
 struct move {
     const struct pccl_topology *from, *to;
-    uint32_t *vertex;  /* [from->num_vertices] the vertex of `to` with the same name, or PCCL_NONE */
-    uint32_t *links;   /* [max_links] way being built */
+    uint32_t *vertex; /* [from->num_vertices] the vertex of `to` with the same name, or PCCL_NONE */
+    uint32_t *links;  /* [max_links] way being built */
     uint32_t max_links;
     struct cli_reroute *summary;
     struct pccl_error *error;
@@ -41,7 +41,8 @@ static int keep_way(const struct move *move, const struct pccl_schedule *schedul
         uint32_t old = schedule->path_links[path->first_link + i];
         uint32_t source = move->vertex[move->from->links[old].source];
         uint32_t target = move->vertex[move->from->links[old].target];
-        uint32_t link = source == PCCL_NONE || target == PCCL_NONE ? PCCL_NONE : find_same_link(move, old, source, target);
+        uint32_t link =
+            source == PCCL_NONE || target == PCCL_NONE ? PCCL_NONE : find_same_link(move, old, source, target);
         if (link == PCCL_NONE)
             return PCCL_ERR_UNREACHABLE;
         move->links[i] = link;
@@ -68,7 +69,8 @@ static int find_way(const struct move *move, const struct pccl_schedule *schedul
     if (count < 0) {
         snprintf(move->error->message, sizeof(move->error->message),
                  "the schedule sends from '%s' to '%s', but topology '%s' has no way between them; "
-                 "'pccl synth' can make a schedule for it", source_name, target_name, move->to->name);
+                 "'pccl synth' can make a schedule for it",
+                 source_name, target_name, move->to->name);
         return PCCL_ERR_UNREACHABLE;
     }
     *num_links = (uint32_t)count;
@@ -106,7 +108,8 @@ static int copy_demand(const struct move *move, const struct pccl_schedule *sche
     }
     request.devices = devices;
     if (!status)
-        status = pccl_demand_create(&request, request.collective == PCCL_CUSTOM ? 1 : schedule->demand->pieces, demand, move->error);
+        status = pccl_demand_create(&request, request.collective == PCCL_CUSTOM ? 1 : schedule->demand->pieces, demand,
+                                    move->error);
     free(devices);
     free(block_bytes);
     return status;

@@ -60,19 +60,25 @@ int cli_bytes_parse(const char *text, int64_t *bytes, struct pccl_error *error)
             }
     }
     snprintf(error->message, sizeof(error->message),
-             "size '%.60s': expected a whole number of bytes below 2^63, with B, KiB, MiB, GiB, TiB, kB, MB, GB or TB", text);
+             "size '%.60s': expected a whole number of bytes below 2^63, with B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
+             text);
     return PCCL_ERR_INVALID;
 }
 
 struct cli_text cli_time_text(int64_t time_ps)
 {
-    static const struct unit units[] = {{"s", INT64_C(1000000000000)}, {"ms", 1000000000}, {"us", 1000000}, {"ns", 1000}};
+    static const struct unit units[] = {
+        {"s", INT64_C(1000000000000)}, {"ms", 1000000000}, {"us", 1000000}, {"ns", 1000}};
     struct cli_text result;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
         if (time_ps < units[i].factor)
             continue;
         double value = (double)time_ps / (double)units[i].factor;
-        snprintf(result.text, sizeof(result.text), "%.*f %s", value < 10 ? 3 : value < 100 ? 2 : 1, value, units[i].name);
+        snprintf(result.text, sizeof(result.text), "%.*f %s",
+                 value < 10    ? 3
+                 : value < 100 ? 2
+                               : 1,
+                 value, units[i].name);
         return result;
     }
     snprintf(result.text, sizeof(result.text), "%lld ps", (long long)time_ps);

@@ -5,7 +5,7 @@
 #include "pccl/topology.h"
 #include "targets.h"
 
-#define LARGE 20000        /* devices and more: valid, but too slow to make thousands of times a second */
+#define LARGE 20000          /* devices and more: valid, but too slow to make thousands of times a second */
 #define IMPOSSIBLE (1 << 26) /* refused before anything is allocated */
 
 /* The product of all numbers that stand before the options. */
@@ -37,7 +37,8 @@ int fuzz_generator(const uint8_t *data, size_t size)
     /* Paths are for fuzz_topology; and no file of the machine shall be read by chance. */
     if (strchr(text, '/') && !strstr(text, "B/s"))
         return 0;
-    if (strstr(text, ".json") || (estimate(text) >= LARGE && estimate(text) < IMPOSSIBLE) || strncmp(text, "full:", 5) == 0)
+    if (strstr(text, ".json") || (estimate(text) >= LARGE && estimate(text) < IMPOSSIBLE) ||
+        strncmp(text, "full:", 5) == 0)
         return 0;
     if (pccl_topology_create(text, &topology, &error) == PCCL_SUCCESS)
         pccl_topology_free(topology);
