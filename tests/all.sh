@@ -11,9 +11,9 @@ logs=$build/logs
 . "$source/tests/common.sh"
 "$source/tests/packages.sh" tests
 
-# run_units FOLDER PREFIX: every cmocka program of a build.
+# run_units FOLDER PREFIX: every test program of a build that needs no MPI.
 run_units() {
-    for program in "$build/$1"/tests/unit/test_*; do
+    for program in "$build/$1"/tests/unit/test_* "$build/$1/tests/fuzz/replay"; do
         case $program in
         *.o | *.log | *.trs | *'*') ;;
         *) run "$2-${program##*/test_}" 300 "$program" || true ;;
@@ -26,6 +26,7 @@ rm -rf "$build/gcc" "$build/clang" "$build/sanitized"
 run build-clang 600 "$source/tests/build.sh" "$build/clang" clang || true
 if run build-sanitized 600 "$source/tests/build.sh" "$build/sanitized" gcc --enable-sanitizers; then
     run_units sanitized sanitized
+    relay sanitized-cli 300 env PCCL="$build/sanitized/pccl" "$source/tests/cli/run.sh"
 fi
 
 run build-gcc 600 "$source/tests/build.sh" "$build/gcc" gcc || {
@@ -37,6 +38,8 @@ run_units gcc unit
 for script in bench exports install layers readme; do
     run "check-$script" 120 "$source/tests/check/$script.sh" || true
 done
+
+relay cli 300 "$source/tests/cli/run.sh"
 
 cd "$build/gcc"
 run install 120 make -s install || true

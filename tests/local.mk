@@ -21,12 +21,35 @@ AM_CPPFLAGS = -I$(top_srcdir)/synth/include -I$(top_srcdir)/synth $(HWLOC_CFLAGS
 	-DPCCL_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
 LDADD = libpcclsynth.la $(CMOCKA_LIBS) $(HWLOC_LIBS) $(CJSON_LIBS)
 
-SCRIPT_TESTS = tests/check/bench.sh tests/check/exports.sh tests/check/install.sh tests/check/layers.sh tests/check/readme.sh
+# What once broke a reader, and what did not: every file in tests/fuzz/corpus/.
+check_PROGRAMS += tests/fuzz/replay
+TESTS += tests/fuzz/replay
+tests_fuzz_replay_CPPFLAGS = $(AM_CPPFLAGS) -DPCCL_FUZZ_CORPUS='"$(abs_top_srcdir)/tests/fuzz/corpus"'
+tests_fuzz_replay_SOURCES = \
+	synth/cli/group.c \
+	synth/cli/values.c \
+	tests/fuzz/files.c \
+	tests/fuzz/replay.c \
+	tests/fuzz/target_csv.c \
+	tests/fuzz/target_generator.c \
+	tests/fuzz/target_group.c \
+	tests/fuzz/target_schedule.c \
+	tests/fuzz/target_topology.c \
+	tests/fuzz/targets.h
+
+SCRIPT_TESTS = \
+	tests/check/bench.sh \
+	tests/check/exports.sh \
+	tests/check/install.sh \
+	tests/check/layers.sh \
+	tests/check/readme.sh \
+	tests/cli/run.sh
 TESTS += $(SCRIPT_TESTS)
 # The second runs make in the build directory, which may link what the first looks at.
 tests/check/install.log: tests/check/exports.log
 
-EXTRA_DIST += $(SCRIPT_TESTS) tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh tests/valgrind.sh
+EXTRA_DIST += $(SCRIPT_TESTS) tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh tests/valgrind.sh \
+	tests/cli tests/fuzz tests/mpi tests/regress
 
 # Every test has a time limit.
 TEST_EXTENSIONS = .sh
