@@ -9,6 +9,10 @@
 #include "execute.h"
 #include "pack.h"
 
+/* Messages up to this size travel at once, without waiting for the receiver to be ready: nothing is gained by having
+ * many receives open. */
+#define IN_ORDER_BYTES 4096
+
 /* First unit of a piece of a block: floor(piece * units / pieces) without overflow. */
 static size_t piece_start(size_t units, uint32_t pieces, uint32_t piece)
 {
@@ -157,6 +161,7 @@ static void set_units(struct coll_pccl_execution *execution, const struct coll_p
     const opal_datatype_t *layout = &execution->datatype->super;
     execution->extent = layout->ub - layout->lb;
     execution->unit_bytes = layout->size;
+    execution->dense = layout->flags & OPAL_DATATYPE_FLAG_NO_GAPS;
     size_t limit = (size_t)coll_pccl_parameters.message_limit;
     execution->message_units = layout->size < limit ? limit / layout->size : 1;
 }
@@ -321,11 +326,11 @@ static size_t num_parts(const struct coll_pccl_execution *execution, const struc
                : (message->units + execution->message_units - 1) / execution->message_units;
 }
 
-/* Requests that may be under way at once: the whole of both windows. */
+/* Requests that may be under way at once: the whole of both windows; in order, all sends. */
 static int reserve_requests(struct coll_pccl_execution *execution, size_t parts)
 {
-    size_t needed = 0;
-    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
+    size_t needed = execution->in_order ? execution->plan->sequence[PCCL_OP_SEND].count : 0;
+    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE && !execution->in_order; kind++) {
         uint32_t count = execution->plan->sequence[kind].count;
         needed += (count < execution->window_size ? count : execution->window_size) * parts;
     }
@@ -344,15 +349,17 @@ static int reserve_requests(struct coll_pccl_execution *execution, size_t parts)
 static int set_messages(struct coll_pccl_execution *execution)
 {
     const struct coll_pccl_plan *plan = execution->plan;
-    size_t staged_bytes = 0, most_parts = 1;
+    size_t staged_bytes = 0, most_parts = 1, most_units = 0;
     for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
         for (uint32_t i = 0; i < plan->sequence[kind].count; i++) {
             uint32_t index = plan->sequence[kind].operations[i];
             set_message(execution, index, &staged_bytes);
             size_t parts = num_parts(execution, &execution->messages[index]);
             most_parts = parts > most_parts ? parts : most_parts;
+            most_units = execution->messages[index].units > most_units ? execution->messages[index].units : most_units;
         }
     }
+    execution->in_order = most_parts == 1 && most_units * execution->unit_bytes <= IN_ORDER_BYTES;
     int status = reserve_requests(execution, most_parts);
     if (status != OMPI_SUCCESS || staged_bytes == 0) {
         return status;
@@ -369,12 +376,41 @@ static int set_messages(struct coll_pccl_execution *execution)
     return OMPI_SUCCESS;
 }
 
+/* A pointer that is equal stands for equal contents only if it cannot be given a second meaning: predefined types and
+ * operators can not, arrays of counts can. */
+static bool is_repeatable(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
+{
+    const struct coll_pccl_side *input = &execution->view.input, *output = &execution->view.output;
+    return !call->send_counts && !call->receive_counts && !needs_private_input(execution) &&
+           !needs_private_output(execution) && (!call->op || ompi_op_is_intrinsic(call->op)) &&
+           (input->blocks == 0 || ompi_datatype_is_predefined(input->type)) &&
+           (output->blocks == 0 || ompi_datatype_is_predefined(output->type));
+}
+
+static bool is_bound_to(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
+{
+    const struct coll_pccl_call *bound = &execution->bound;
+    return execution->repeatable && bound->send == call->send && bound->receive == call->receive &&
+           bound->send_count == call->send_count && bound->receive_count == call->receive_count &&
+           bound->send_type == call->send_type && bound->receive_type == call->receive_type && bound->op == call->op &&
+           bound->kind == call->kind && !call->send_counts && !call->receive_counts;
+}
+
 int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
 {
+    if (is_bound_to(execution, call)) {
+        return OMPI_SUCCESS;
+    }
     set_units(execution, call);
     coll_pccl_view_make(call, execution->plan->key.rank, execution->plan->key.num_ranks, &execution->view);
+    execution->bound = *call;
+    execution->repeatable = false;
     int status = set_memory(execution);
-    return status == OMPI_SUCCESS ? set_messages(execution) : status;
+    if (status == OMPI_SUCCESS) {
+        status = set_messages(execution);
+    }
+    execution->repeatable = status == OMPI_SUCCESS && is_repeatable(execution, call);
+    return status;
 }
 
 int coll_pccl_unbind(struct coll_pccl_execution *execution)

@@ -27,11 +27,13 @@ bool coll_pccl_buffer_reserve(struct coll_pccl_buffer *buffer, size_t bytes)
     return true;
 }
 
-void coll_pccl_buffer_trim(struct coll_pccl_buffer *buffer)
+bool coll_pccl_buffer_trim(struct coll_pccl_buffer *buffer)
 {
-    if (buffer->bytes > ALWAYS_KEPT_BYTES && kept_bytes > (int64_t)coll_pccl_parameters.keep_mib << 20) {
-        coll_pccl_buffer_free(buffer);
+    if (buffer->bytes <= ALWAYS_KEPT_BYTES || kept_bytes <= (int64_t)coll_pccl_parameters.keep_mib << 20) {
+        return false;
     }
+    coll_pccl_buffer_free(buffer);
+    return true;
 }
 
 void coll_pccl_buffer_free(struct coll_pccl_buffer *buffer)

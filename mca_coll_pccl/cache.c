@@ -88,15 +88,20 @@ static int add(struct coll_pccl_plan *plan)
     return PCCL_SUCCESS;
 }
 
-/* Counts a use and a reference. */
-static struct coll_pccl_plan *take(struct coll_pccl_plan *plan)
+/* Counts a use and a reference, and hands out an idle execution if there is one. */
+static struct coll_pccl_plan *take(struct coll_pccl_plan *plan, struct coll_pccl_execution **idle)
 {
     plan->used = ++cache.clock;
     plan->references++;
+    *idle = plan->idle;
+    if (*idle) {
+        plan->idle = (*idle)->next_idle;
+    }
     return plan;
 }
 
-int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm, struct coll_pccl_plan **found)
+int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm, struct coll_pccl_plan **found,
+                         struct coll_pccl_execution **idle)
 {
     int status = PCCL_SUCCESS;
     OPAL_THREAD_LOCK(&lock);
@@ -111,48 +116,33 @@ int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicat
         }
     }
     if (status == PCCL_SUCCESS) {
-        *found = take(plan);
+        *found = take(plan, idle);
     }
     OPAL_THREAD_UNLOCK(&lock);
     return status;
 }
 
-struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation)
+struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation, struct coll_pccl_execution **idle)
 {
     OPAL_THREAD_LOCK(&lock);
     struct coll_pccl_plan *plan = cache.places[place];
-    plan = plan->generation == generation ? take(plan) : NULL;
+    plan = plan->generation == generation ? take(plan, idle) : NULL;
     OPAL_THREAD_UNLOCK(&lock);
     return plan;
 }
 
-void coll_pccl_plan_release(struct coll_pccl_plan *plan)
+void coll_pccl_plan_release(struct coll_pccl_plan *plan, struct coll_pccl_execution *idle)
 {
     OPAL_THREAD_LOCK(&lock);
+    if (idle) {
+        idle->next_idle = plan->idle;
+        plan->idle = idle;
+    }
     bool last = drop(plan);
     OPAL_THREAD_UNLOCK(&lock);
     if (last) {
         coll_pccl_plan_free(plan);
     }
-}
-
-struct coll_pccl_execution *coll_pccl_cache_take_execution(struct coll_pccl_plan *plan)
-{
-    OPAL_THREAD_LOCK(&lock);
-    struct coll_pccl_execution *execution = plan->idle;
-    if (execution) {
-        plan->idle = execution->next_idle;
-    }
-    OPAL_THREAD_UNLOCK(&lock);
-    return execution;
-}
-
-void coll_pccl_cache_put_execution(struct coll_pccl_plan *plan, struct coll_pccl_execution *execution)
-{
-    OPAL_THREAD_LOCK(&lock);
-    execution->next_idle = plan->idle;
-    plan->idle = execution;
-    OPAL_THREAD_UNLOCK(&lock);
 }
 
 void coll_pccl_cache_free(void)

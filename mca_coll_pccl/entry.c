@@ -1,6 +1,30 @@
 /* From the MPI functions to the common path: each entry says which buffers, sizes, operator and root its call has. */
 #include "execute.h"
 
+/* Every field is set by name: it is faster than clearing the structure first. */
+static inline struct coll_pccl_call new_call(enum coll_pccl_kind kind, const void *send, int send_count,
+                                             struct ompi_datatype_t *send_type, void *receive, int receive_count,
+                                             struct ompi_datatype_t *receive_type, struct ompi_op_t *op, int root)
+{
+    return (struct coll_pccl_call){
+        .kind = kind,
+        .send = send,
+        .send_count = (size_t)send_count,
+        .send_counts = NULL,
+        .send_displs = NULL,
+        .send_type = send_type,
+        .receive = receive,
+        .receive_count = (size_t)receive_count,
+        .receive_counts = NULL,
+        .receive_displs = NULL,
+        .receive_type = receive_type,
+        .op = op,
+        .root = root,
+        .block_bytes = 0,
+        .empty = false,
+    };
+}
+
 static size_t bytes_of(size_t count, const struct ompi_datatype_t *type)
 {
     return count * type->super.size;
@@ -42,23 +66,20 @@ static int serve(const struct coll_pccl_call *call, struct ompi_communicator_t *
         return OMPI_SUCCESS;
     }
     struct coll_pccl_plan *plan;
-    int status = coll_pccl_plan_find(module, comm, call, &plan);
+    struct coll_pccl_execution *execution;
+    int status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
     if (status != OMPI_SUCCESS) {
         return status;
     }
-    struct coll_pccl_execution *execution;
-    status = coll_pccl_execution_acquire(plan, comm, &execution);
-    if (status != OMPI_SUCCESS) {
-        return status;
+    execution = coll_pccl_execution_acquire(plan, execution, comm);
+    if (!execution) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
     }
     execution->tag = coll_pccl_collectives[call->kind].tag;
     execution->send_mode = send_mode(module->group, call->kind);
     status = coll_pccl_bind(execution, call);
     if (status == OMPI_SUCCESS) {
-        coll_pccl_execution_start(execution);
-        while (!coll_pccl_execution_progress(execution)) {
-            opal_progress();
-        }
+        coll_pccl_execution_run(execution);
     }
     return coll_pccl_execution_finish(execution, status);
 }
@@ -72,11 +93,8 @@ int coll_pccl_allgather(const void *send, int send_count, struct ompi_datatype_t
                         int receive_count, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm,
                         mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_ALLGATHER,
-        .send = send, .send_count = (size_t)send_count, .send_type = send_type,
-        .receive = receive, .receive_count = (size_t)receive_count, .receive_type = receive_type,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_ALLGATHER, send, send_count, send_type, receive, receive_count,
+                                          receive_type, NULL, 0);
     set_size(&call, call.receive_count, receive_type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED
@@ -88,11 +106,10 @@ int coll_pccl_allgatherv(const void *send, int send_count, struct ompi_datatype_
                          const int *receive_counts, const int *displs, struct ompi_datatype_t *receive_type,
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_ALLGATHERV,
-        .send = send, .send_count = (size_t)send_count, .send_type = send_type,
-        .receive = receive, .receive_counts = receive_counts, .receive_displs = displs, .receive_type = receive_type,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_ALLGATHERV, send, send_count, send_type, receive, 0, receive_type,
+                                          NULL, 0);
+    call.receive_counts = receive_counts;
+    call.receive_displs = displs;
     set_mean(&call, receive_counts, comm);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED
@@ -103,12 +120,7 @@ int coll_pccl_allgatherv(const void *send, int send_count, struct ompi_datatype_
 int coll_pccl_allreduce(const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
                         struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_ALLREDUCE,
-        .send = send, .send_count = (size_t)count, .send_type = type,
-        .receive = receive, .receive_count = (size_t)count, .receive_type = type,
-        .op = op,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_ALLREDUCE, send, count, type, receive, count, type, op, 0);
     set_size(&call, call.receive_count, type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED ? status : PREVIOUS(allreduce, send, receive, count, type, op);
@@ -118,11 +130,8 @@ int coll_pccl_alltoall(const void *send, int send_count, struct ompi_datatype_t 
                        int receive_count, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm,
                        mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_ALLTOALL,
-        .send = send, .send_count = (size_t)send_count, .send_type = send_type,
-        .receive = receive, .receive_count = (size_t)receive_count, .receive_type = receive_type,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_ALLTOALL, send, send_count, send_type, receive, receive_count,
+                                          receive_type, NULL, 0);
     set_size(&call, call.receive_count, receive_type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED
@@ -135,12 +144,11 @@ int coll_pccl_alltoallv(const void *send, const int *send_counts, const int *sen
                         const int *receive_displs, struct ompi_datatype_t *receive_type,
                         struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_ALLTOALLV,
-        .send = send, .send_counts = send_counts, .send_displs = send_displs, .send_type = send_type,
-        .receive = receive, .receive_counts = receive_counts, .receive_displs = receive_displs,
-        .receive_type = receive_type,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_ALLTOALLV, send, 0, send_type, receive, 0, receive_type, NULL, 0);
+    call.send_counts = send_counts;
+    call.send_displs = send_displs;
+    call.receive_counts = receive_counts;
+    call.receive_displs = receive_displs;
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED
                ? status
@@ -150,7 +158,7 @@ int coll_pccl_alltoallv(const void *send, const int *send_counts, const int *sen
 
 int coll_pccl_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {.kind = COLL_PCCL_BARRIER};
+    struct coll_pccl_call call = new_call(COLL_PCCL_BARRIER, NULL, 0, NULL, NULL, 0, NULL, NULL, 0);
     int status = serve(&call, comm, module);
     struct coll_pccl_module *own = (struct coll_pccl_module *)module;
     return status != COLL_PCCL_DECLINED ? status : own->previous.coll_barrier(comm, own->previous.coll_barrier_module);
@@ -159,11 +167,7 @@ int coll_pccl_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *
 int coll_pccl_bcast(void *buffer, int count, struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
                     mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_BCAST,
-        .receive = buffer, .receive_count = (size_t)count, .receive_type = type,
-        .root = root,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_BCAST, NULL, 0, NULL, buffer, count, type, NULL, root);
     set_size(&call, call.receive_count, type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED ? status : PREVIOUS(bcast, buffer, count, type, root);
@@ -173,12 +177,8 @@ int coll_pccl_gather(const void *send, int send_count, struct ompi_datatype_t *s
                      int receive_count, struct ompi_datatype_t *receive_type, int root,
                      struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_GATHER,
-        .send = send, .send_count = (size_t)send_count, .send_type = send_type,
-        .receive = receive, .receive_count = (size_t)receive_count, .receive_type = receive_type,
-        .root = root,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_GATHER, send, send_count, send_type, receive, receive_count,
+                                          receive_type, NULL, root);
     if (root == ompi_comm_rank(comm)) {
         set_size(&call, call.receive_count, receive_type);
     } else {
@@ -193,13 +193,7 @@ int coll_pccl_gather(const void *send, int send_count, struct ompi_datatype_t *s
 int coll_pccl_reduce(const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
                      int root, struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_REDUCE,
-        .send = send, .send_count = (size_t)count, .send_type = type,
-        .receive = receive, .receive_count = (size_t)count, .receive_type = type,
-        .op = op,
-        .root = root,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_REDUCE, send, count, type, receive, count, type, op, root);
     set_size(&call, call.receive_count, type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED ? status : PREVIOUS(reduce, send, receive, count, type, op, root);
@@ -208,12 +202,9 @@ int coll_pccl_reduce(const void *send, void *receive, int count, struct ompi_dat
 int coll_pccl_reduce_scatter(const void *send, void *receive, const int *counts, struct ompi_datatype_t *type,
                              struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_REDUCE_SCATTER,
-        .send = send, .send_counts = counts, .send_type = type,
-        .receive = receive, .receive_count = (size_t)counts[ompi_comm_rank(comm)], .receive_type = type,
-        .op = op,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_REDUCE_SCATTER, send, 0, type, receive, counts[ompi_comm_rank(comm)], type,
+                                          op, 0);
+    call.send_counts = counts;
     set_mean(&call, counts, comm);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED ? status : PREVIOUS(reduce_scatter, send, receive, counts, type, op);
@@ -223,12 +214,7 @@ int coll_pccl_reduce_scatter_block(const void *send, void *receive, int count, s
                                    struct ompi_op_t *op, struct ompi_communicator_t *comm,
                                    mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_REDUCE_SCATTER_BLOCK,
-        .send = send, .send_count = (size_t)count, .send_type = type,
-        .receive = receive, .receive_count = (size_t)count, .receive_type = type,
-        .op = op,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_REDUCE_SCATTER_BLOCK, send, count, type, receive, count, type, op, 0);
     set_size(&call, call.receive_count, type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED ? status : PREVIOUS(reduce_scatter_block, send, receive, count, type, op);
@@ -238,12 +224,8 @@ int coll_pccl_scatter(const void *send, int send_count, struct ompi_datatype_t *
                       int receive_count, struct ompi_datatype_t *receive_type, int root,
                       struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = {
-        .kind = COLL_PCCL_SCATTER,
-        .send = send, .send_count = (size_t)send_count, .send_type = send_type,
-        .receive = receive, .receive_count = (size_t)receive_count, .receive_type = receive_type,
-        .root = root,
-    };
+    struct coll_pccl_call call = new_call(COLL_PCCL_SCATTER, send, send_count, send_type, receive, receive_count,
+                                          receive_type, NULL, root);
     if (root == ompi_comm_rank(comm)) {
         set_size(&call, call.send_count, send_type);
     } else {

@@ -15,12 +15,14 @@ static size_t words_for(uint32_t bits)
     return ((size_t)bits + 63) / 64;
 }
 
-static struct coll_pccl_execution *create(const struct coll_pccl_plan *plan)
+static struct coll_pccl_execution *create(struct coll_pccl_plan *plan)
 {
     struct coll_pccl_execution *execution = calloc(1, sizeof *execution);
     if (!execution) {
         return NULL;
     }
+    execution->plan = plan;
+    execution->window_size = (uint32_t)coll_pccl_parameters.window;
     size_t num_operations = plan->program->num_operations;
     bool complete = true;
     for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
@@ -57,43 +59,45 @@ void coll_pccl_execution_free(struct coll_pccl_execution *execution)
     free(execution);
 }
 
-int coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm,
-                                struct coll_pccl_execution **acquired)
+struct coll_pccl_execution *coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct coll_pccl_execution *idle,
+                                                        struct ompi_communicator_t *comm)
 {
-    struct coll_pccl_execution *execution = coll_pccl_cache_take_execution(plan);
-    if (!execution && !(execution = create(plan))) {
-        coll_pccl_plan_release(plan);
-        return OMPI_ERR_OUT_OF_RESOURCE;
+    struct coll_pccl_execution *execution = idle ? idle : create(plan);
+    if (!execution) {
+        coll_pccl_plan_release(plan, NULL);
+        return NULL;
     }
     OBJ_RETAIN(comm); /* a communicator may be freed while an operation on it is pending */
-    execution->plan = plan;
     execution->comm = comm;
-    execution->window_size = (uint32_t)coll_pccl_parameters.window;
     execution->error = OMPI_SUCCESS;
-    execution->num_requests = 0;
-    *acquired = execution;
-    return OMPI_SUCCESS;
+    return execution;
+}
+
+/* The slow ends: an error, data to bring home, memory to give back. True if the execution can be used again. */
+static bool wind_up(struct coll_pccl_execution *execution, int *status)
+{
+    if (*status != OMPI_SUCCESS) {
+        execution->repeatable = false;
+        return !coll_pccl_transport_abandon(execution);
+    }
+    *status = coll_pccl_unbind(execution);
+    if (coll_pccl_buffer_trim(&execution->buffer) | coll_pccl_buffer_trim(&execution->staging)) {
+        execution->repeatable = false;
+    }
+    return true;
 }
 
 int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status)
 {
     struct coll_pccl_plan *plan = execution->plan;
     struct ompi_communicator_t *comm = execution->comm;
-    bool touched = false;
-    if (status == OMPI_SUCCESS) {
-        status = execution->error;
+    bool reusable = true;
+    status = status == OMPI_SUCCESS ? execution->error : status;
+    if (status != OMPI_SUCCESS || !execution->repeatable || execution->buffer.bytes > 0 || execution->staging.bytes > 0) {
+        reusable = wind_up(execution, &status);
     }
-    if (status != OMPI_SUCCESS) {
-        touched = coll_pccl_transport_abandon(execution);
-    } else {
-        status = coll_pccl_unbind(execution);
-    }
-    if (!touched) { /* else its memory is left to the transport for ever: an error has no better end */
-        coll_pccl_buffer_trim(&execution->buffer);
-        coll_pccl_buffer_trim(&execution->staging);
-        coll_pccl_cache_put_execution(plan, execution);
-    }
-    coll_pccl_plan_release(plan);
+    /* One that is not is left to the transport for ever, which may still touch its memory: an error has no better end. */
+    coll_pccl_plan_release(plan, reusable ? execution : NULL);
     OBJ_RELEASE(comm);
     return status;
 }
@@ -259,6 +263,7 @@ void coll_pccl_execution_start(struct coll_pccl_execution *execution)
     execution->num_local_ready = 0;
     execution->remaining = num_operations;
     for (uint32_t i = 0; i < num_operations; i++) {
+        execution->messages[i].pending = 0;
         execution->waits[i] = plan->program->operations[i].num_waits;
         if (execution->waits[i] == 0) {
             make_ready(execution, i);
@@ -277,4 +282,43 @@ bool coll_pccl_execution_progress(struct coll_pccl_execution *execution)
         }
     } while (collect(execution));
     return execution->remaining == 0 || execution->error;
+}
+
+/* The operations one after the other. Sends do not wait, so a rank waits only in a receive; of all messages not received
+ * the first in (step, index) has been sent, since what its sender does before needs only messages of earlier steps, and
+ * its receiver waits for it: there is no deadlock. */
+static int run_in_order(struct coll_pccl_execution *execution)
+{
+    const struct pccl_program *program = execution->plan->program;
+    int status = OMPI_SUCCESS;
+    for (uint32_t i = 0; i < program->num_operations && status == OMPI_SUCCESS; i++) {
+        const struct pccl_operation *operation = &program->operations[i];
+        const struct coll_pccl_message *message = &execution->messages[i];
+        if (operation->kind > PCCL_OP_RECEIVE) {
+            status = coll_pccl_local_run(execution, operation);
+        } else if (is_skipped(operation, message)) {
+            continue;
+        } else if (operation->kind == PCCL_OP_SEND) {
+            status = message->staged ? coll_pccl_gather_staged(execution, i) : OMPI_SUCCESS;
+            status = status == OMPI_SUCCESS ? coll_pccl_transport_post(execution, i) : status;
+        } else {
+            status = coll_pccl_transport_receive(execution, i);
+            if (message->staged && status == OMPI_SUCCESS) {
+                status = coll_pccl_scatter_staged(execution, i);
+            }
+        }
+    }
+    return status == OMPI_SUCCESS ? coll_pccl_transport_wait(execution) : status;
+}
+
+void coll_pccl_execution_run(struct coll_pccl_execution *execution)
+{
+    if (execution->in_order) {
+        execution->error = run_in_order(execution);
+        return;
+    }
+    coll_pccl_execution_start(execution);
+    while (!coll_pccl_execution_progress(execution)) {
+        opal_progress();
+    }
 }

@@ -64,8 +64,12 @@ struct coll_pccl_execution {
     mca_pml_base_send_mode_t send_mode;
 
     /* Set by bind. */
+    struct coll_pccl_call bound; /* the call */
+    bool repeatable;             /* the binding holds for every equal call: nothing that may change behind a pointer */
+    bool in_order;               /* messages are so small that running in program order is fastest */
     struct coll_pccl_view view;
     bool elements;             /* units are elements of datatype, else bytes */
+    bool dense;                /* units follow one another without gaps: memory can be copied as it is */
     struct ompi_datatype_t *datatype; /* of a unit */
     struct ompi_op_t *op;
     ptrdiff_t extent;  /* bytes from unit to unit */
@@ -99,7 +103,8 @@ struct coll_pccl_execution {
 
 /* bind.c */
 
-/* Ties the execution to the buffers and sizes of a call; packs what must be packed. An MPI error code on failure. */
+/* Ties the execution to the buffers and sizes of a call; packs what must be packed. An MPI error code on failure. Does
+ * nothing if it is tied to an equal call already. */
 int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call);
 /* Brings the results where the application wants them. */
 int coll_pccl_unbind(struct coll_pccl_execution *execution);
@@ -111,12 +116,15 @@ int coll_pccl_scatter_staged(struct coll_pccl_execution *execution, uint32_t ope
 
 /* execute.c */
 
-/* An execution of the plan, whose reference it takes over. */
-int coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm,
-                                struct coll_pccl_execution **execution);
+/* Makes an execution of the plan ready to be bound, taking over the reference to it: `idle` or, if that is NULL, a new
+ * one. NULL when out of memory; then the reference has been given back. */
+struct coll_pccl_execution *coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct coll_pccl_execution *idle,
+                                                        struct ompi_communicator_t *comm);
 void coll_pccl_execution_start(struct coll_pccl_execution *execution);
 /* Does what can be done now; true when the execution is finished, well or not. */
 bool coll_pccl_execution_progress(struct coll_pccl_execution *execution);
+/* The whole run of a blocking call, from start to finished. */
+void coll_pccl_execution_run(struct coll_pccl_execution *execution);
 /* The end of a finished (or never started) execution: results in place, references given back. */
 int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status);
 void coll_pccl_execution_free(struct coll_pccl_execution *execution);
@@ -130,6 +138,10 @@ int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *targ
 
 /* Starts the message of an operation; requests that do not complete at once are added to the execution. */
 int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t operation);
+/* Receives the message of an operation, which must fit one request, waiting for it. */
+int coll_pccl_transport_receive(struct coll_pccl_execution *execution, uint32_t operation);
+/* Waits for all requests of the execution. */
+int coll_pccl_transport_wait(struct coll_pccl_execution *execution);
 /* Takes a request that has completed back from the transport and tells how it ended. */
 int coll_pccl_transport_finish(ompi_request_t *request);
 /* Gives up what is under way; true if the transport may still touch the buffers. */
@@ -139,8 +151,8 @@ bool coll_pccl_transport_abandon(struct coll_pccl_execution *execution);
 
 /* Makes the buffer at least so large; the contents are lost. False when out of memory. */
 bool coll_pccl_buffer_reserve(struct coll_pccl_buffer *buffer, size_t bytes);
-/* After a call: frees the buffer if the process already keeps more than coll_pccl_keep_mib. */
-void coll_pccl_buffer_trim(struct coll_pccl_buffer *buffer);
+/* After a call: frees the buffer if the process keeps more than coll_pccl_keep_mib. True if it did. */
+bool coll_pccl_buffer_trim(struct coll_pccl_buffer *buffer);
 void coll_pccl_buffer_free(struct coll_pccl_buffer *buffer);
 
 #endif

@@ -19,8 +19,9 @@ int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *targ
     if (target == source || units == 0) {
         return OMPI_SUCCESS;
     }
-    if (!execution->elements) {
-        memcpy(target, source, units);
+    if (execution->dense) {
+        ptrdiff_t lower_bound = execution->datatype->super.true_lb;
+        memcpy(target + lower_bound, source + lower_bound, units * execution->unit_bytes);
         return OMPI_SUCCESS;
     }
     return ompi_datatype_copy_content_same_ddt(execution->datatype, units, target, (char *)source) ? OMPI_ERROR

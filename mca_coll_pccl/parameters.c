@@ -62,7 +62,7 @@ static const struct parameter parameters[] = {
      "Largest communicator for which plans are made inside MPI calls (default 128). Larger ones use the default "
      "components."},
     {"window", &coll_pccl_parameters.window, NULL, 1, 1 << 16, DEFAULT_WINDOW, OPAL_INFO_LVL_6,
-     MCA_BASE_VAR_SCOPE_LOCAL,
+     MCA_BASE_VAR_SCOPE_READONLY,
      "How far the sends, and likewise the receives, of a collective may run ahead of the oldest one that is not "
      "finished (default 64)."},
     {"message_limit", &coll_pccl_parameters.message_limit, NULL, 1, 1 << 30, DEFAULT_MESSAGE_LIMIT, OPAL_INFO_LVL_9,

@@ -29,42 +29,48 @@ static bool is_ordered(const struct coll_pccl_call *call)
     return call->op && !ompi_op_is_commute(call->op);
 }
 
-static const char *reason_to_decline(struct coll_pccl_plan *plan)
+/* Finds the plan among those of the process, or makes it; remembers it for the next call. */
+static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *comm, const struct coll_pccl_call *call,
+                   uint64_t packed, struct coll_pccl_plan **plan, struct coll_pccl_execution **idle)
 {
-    return plan->program ? NULL : plan->failure;
+    const struct coll_pccl_collective *row = &coll_pccl_collectives[call->kind];
+    struct coll_pccl_key key = {
+        .collective = row->planned_as,
+        .band = band_of(call),
+        .root = (uint32_t)call->root,
+        .ordered = is_ordered(call),
+        .direct = row->sizes_private,
+        .num_ranks = group->num_ranks,
+        .rank = group->rank,
+        .devices = group->devices,
+        .digest = group->digest,
+    };
+    if (coll_pccl_cache_find(&key, comm, plan, idle) != PCCL_SUCCESS) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
+    group->recent[call->kind] = (struct coll_pccl_recent){packed, (*plan)->generation, (*plan)->place};
+    return OMPI_SUCCESS;
 }
 
 int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
-                        const struct coll_pccl_call *call, struct coll_pccl_plan **plan)
+                        const struct coll_pccl_call *call, struct coll_pccl_plan **plan,
+                        struct coll_pccl_execution **idle)
 {
-    struct coll_pccl_group *group = coll_pccl_module_group(module, comm);
+    struct coll_pccl_group *group = module->group ? module->group : coll_pccl_module_group(module, comm);
     if (!group) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    const struct coll_pccl_collective *row = &coll_pccl_collectives[call->kind];
-    struct coll_pccl_recent *recent = &group->recent[call->kind];
+    const struct coll_pccl_recent *recent = &group->recent[call->kind];
     uint32_t band = band_of(call);
     uint64_t packed = (uint64_t)(uint32_t)call->root << 32 | band << 2 | (uint32_t)is_ordered(call) << 1 | 1;
-    *plan = recent->key == packed ? coll_pccl_cache_recall(recent->place, recent->generation) : NULL;
+    *plan = recent->key == packed ? coll_pccl_cache_recall(recent->place, recent->generation, idle) : NULL;
     if (!*plan && !group->declined) {
-        struct coll_pccl_key key = {
-            .collective = row->planned_as,
-            .band = band,
-            .root = (uint32_t)call->root,
-            .ordered = is_ordered(call),
-            .direct = row->sizes_private,
-            .num_ranks = group->num_ranks,
-            .rank = group->rank,
-            .devices = group->devices,
-            .digest = group->digest,
-        };
-        int status = coll_pccl_cache_find(&key, comm, plan);
-        if (status < 0) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
+        int status = look_up(group, comm, call, packed, plan, idle);
+        if (status != OMPI_SUCCESS) {
+            return status;
         }
-        *recent = (struct coll_pccl_recent){packed, (*plan)->generation, (*plan)->place};
     }
-    const char *declined = group->declined ? group->declined : reason_to_decline(*plan);
+    const char *declined = group->declined ? group->declined : (*plan)->program ? NULL : (*plan)->failure;
     if (coll_pccl_parameters.verbose > 0) {
         coll_pccl_report_use(comm, group, call->kind, band, *plan, declined);
     }
@@ -72,8 +78,7 @@ int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicato
         return OMPI_SUCCESS;
     }
     if (*plan) {
-        coll_pccl_plan_release(*plan);
-        *plan = NULL;
+        coll_pccl_plan_release(*plan, NULL);
     }
     return COLL_PCCL_DECLINED;
 }

@@ -55,10 +55,12 @@ struct coll_pccl_plan {
 
 /* plan.c */
 
-/* The plan for a call; the caller returns it with coll_pccl_plan_release. COLL_PCCL_DECLINED if the ranks of the
- * communicator leave the call to the previous component, an MPI error code if this rank is out of memory. */
+/* The plan for a call, and an execution of it that may be used again, if there is one; the caller returns both with
+ * coll_pccl_plan_release. COLL_PCCL_DECLINED if the ranks of the communicator leave the call to the previous component,
+ * an MPI error code if this rank is out of memory. */
 int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
-                        const struct coll_pccl_call *call, struct coll_pccl_plan **plan);
+                        const struct coll_pccl_call *call, struct coll_pccl_plan **plan,
+                        struct coll_pccl_execution **idle);
 
 /* Makes the plan of a key. Where the synthesizer refuses, the plan has no program (all ranks see the same). Returns 0 or
  * PCCL_ERR_MEMORY. comm is only for what coll_pccl_verbose prints. */
@@ -77,13 +79,12 @@ static inline int64_t coll_pccl_band_bytes(uint32_t band)
 /* cache.c: guards and finds the plans. */
 
 /* The plan of a key, made if it is missing, with a reference. */
-int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm, struct coll_pccl_plan **plan);
+int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm, struct coll_pccl_plan **plan,
+                         struct coll_pccl_execution **idle);
 /* The plan at a place of the cache, with a reference, if it is still the one of that generation; else NULL. */
-struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation);
-void coll_pccl_plan_release(struct coll_pccl_plan *plan);
-/* An idle execution of the plan, NULL if there is none; and its way back. */
-struct coll_pccl_execution *coll_pccl_cache_take_execution(struct coll_pccl_plan *plan);
-void coll_pccl_cache_put_execution(struct coll_pccl_plan *plan, struct coll_pccl_execution *execution);
+struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation, struct coll_pccl_execution **idle);
+/* Gives up a reference. idle: an execution that may be used again, or NULL. */
+void coll_pccl_plan_release(struct coll_pccl_plan *plan, struct coll_pccl_execution *idle);
 void coll_pccl_cache_free(void);
 
 #endif

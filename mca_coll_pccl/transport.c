@@ -26,7 +26,9 @@ int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t ind
         ompi_request_t *request = NULL;
         int status = post_part(execution, operation, message->address + (ptrdiff_t)done * execution->extent, units,
                                &request);
-        if (status == OMPI_SUCCESS && REQUEST_COMPLETE(request)) {
+        if (request == &ompi_request_empty) {
+            /* gone already: the usual end of a small message */
+        } else if (status == OMPI_SUCCESS && REQUEST_COMPLETE(request)) {
             status = coll_pccl_transport_finish(request);
         } else if (status == OMPI_SUCCESS) {
             execution->requests[execution->num_requests++] = (struct coll_pccl_request){request, index};
@@ -37,6 +39,31 @@ int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t ind
         }
         done += units;
     } while (done < message->units);
+    return OMPI_SUCCESS;
+}
+
+int coll_pccl_transport_receive(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct coll_pccl_message *message = &execution->messages[index];
+    if (coll_pccl_parameters.verbose >= 9) {
+        coll_pccl_report_message(execution, index);
+    }
+    return MCA_PML_CALL(recv(message->address, message->units, execution->datatype,
+                             (int)execution->plan->program->operations[index].peer, execution->tag, execution->comm,
+                             MPI_STATUS_IGNORE));
+}
+
+int coll_pccl_transport_wait(struct coll_pccl_execution *execution)
+{
+    while (execution->num_requests > 0) {
+        ompi_request_t *request = execution->requests[execution->num_requests - 1].request;
+        ompi_request_wait_completion(request);
+        execution->num_requests--;
+        int status = coll_pccl_transport_finish(request);
+        if (status != OMPI_SUCCESS) {
+            return status;
+        }
+    }
     return OMPI_SUCCESS;
 }
 
