@@ -1,4 +1,5 @@
 /* Options: one table per subcommand gives its parser and its help. */
+#include <ctype.h>
 #include <getopt.h>
 #include <string.h>
 
@@ -27,8 +28,8 @@ static void print_option(const struct cli_option *option)
 
 static void print_help(const struct cli_command *command)
 {
-    printf("Usage: pccl %s [OPTIONS]%s%s\n%s.\n\nOptions:\n", command->name, command->num_operands ? " " : "",
-           command->operands, command->summary);
+    printf("Usage: pccl %s [OPTIONS]%s%s\n%c%s.\n\nOptions:\n", command->name, command->num_operands ? " " : "",
+           command->operands, toupper((unsigned char)command->summary[0]), command->summary + 1);
     for (const struct cli_option *option = command->options; option->name; option++)
         print_option(option);
     print_option(&(struct cli_option){"help", 'h', NULL, "this text"});

@@ -3,15 +3,15 @@
 # check NAME CODE COMMAND...: the command must exit with CODE. Its output is left in out and err.
 check()
 {
-    name=$1 expected=$2
+    check_name=$1 expected=$2
     shift 2
     "$@" >out 2>err
     code=$?
     if [ "$code" -ne "$expected" ]; then
-        echo "FAIL $name: exit code $code instead of $expected: $(head -c 300 err)"
+        echo "FAIL $check_name: exit code $code instead of $expected: $(head -c 300 err)"
         return 1
     fi
-    echo "PASS $name"
+    echo "PASS $check_name"
 }
 
 # holds NAME FILE PATTERN: a line of the file matches the extended regular expression.
@@ -27,18 +27,18 @@ holds()
 # refuses NAME CODE PATTERN COMMAND...: exits with CODE after exactly one line "pccl: ..." that matches.
 refuses()
 {
-    name=$1 expected=$2 pattern=$3
+    check_name=$1 expected=$2 pattern=$3
     shift 3
     "$@" >out 2>err </dev/null
     code=$?
     if [ "$code" -ne "$expected" ]; then
-        echo "FAIL $name: exit code $code instead of $expected: $(head -c 300 err)"
+        echo "FAIL $check_name: exit code $code instead of $expected: $(head -c 300 err)"
     elif [ "$(wc -l <err)" -ne 1 ] || ! grep -q '^pccl: ' err; then
-        echo "FAIL $name: expected one line that begins with 'pccl: ', got: $(head -c 300 err)"
+        echo "FAIL $check_name: expected one line that begins with 'pccl: ', got: $(head -c 300 err)"
     elif ! grep -Eq -- "$pattern" err; then
-        echo "FAIL $name: nothing like '$pattern' in: $(head -c 300 err)"
+        echo "FAIL $check_name: nothing like '$pattern' in: $(head -c 300 err)"
     else
-        echo "PASS $name"
+        echo "PASS $check_name"
     fi
 }
 
