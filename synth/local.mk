@@ -47,6 +47,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/tree.c \
 	synth/algorithms/tree.h \
 	synth/algorithms/treecast.c \
+	synth/algorithms/twins.c \
 	synth/algorithms/unicast.c \
 	synth/algorithms/unicast.h \
 	synth/algorithms/wayfinder.c \
@@ -65,6 +66,14 @@ libpcclsynth_la_SOURCES = \
 	synth/base/quantity.h \
 	synth/base/random.c \
 	synth/base/random.h \
+	synth/check/expressions.c \
+	synth/check/expressions.h \
+	synth/check/programs.h \
+	synth/check/verify_match.c \
+	synth/check/verify_program.c \
+	synth/check/verify_races.c \
+	synth/check/verify_schedule.c \
+	synth/check/verify_values.c \
 	synth/io/json.c \
 	synth/io/json.h \
 	synth/io/topology_csv.c \

@@ -4,12 +4,14 @@
 # A unit test: write tests/unit/test_NOUN.c and add tests/unit/test_NOUN to UNIT_TESTS, in alphabetical order. Data files
 # go into tests/data/ and are opened as PCCL_TEST_DATA "/name".
 UNIT_TESTS = \
-	tests/unit/test_program
+	tests/unit/test_program \
+	tests/unit/test_verify
 
 # Schedules to test with, and a machine to run programs on.
 UNIT_SAMPLES = tests/unit/samples.c tests/unit/samples.h
 UNIT_INTERPRETER = tests/unit/interpreter.c tests/unit/interpreter.h
 tests_unit_test_program_SOURCES = tests/unit/test_program.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
+tests_unit_test_verify_SOURCES = tests/unit/test_verify.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(UNIT_TESTS)

@@ -219,16 +219,6 @@ static void add_local(struct pccl__operations *operations, uint32_t kind, uint32
     pccl__operations_close(operations);
 }
 
-static uint32_t lowest_contributor(const struct pccl__lowering *lowering, uint32_t number, uint32_t position)
-{
-    const struct pccl_message *message = &lowering->schedule->messages[number];
-    if (lowering->lowest == NULL) {
-        return PCCL_NONE;
-    }
-    return message->list ? lowering->list_lowest[lowering->schedule->lists[message->payload].first + position]
-                         : lowering->lowest[number];
-}
-
 /* What to do with a state that arrived in `place` and replaces the old one: a copy, if it could not go to its final
  * place at once. Returns the number of copies put into *copy. */
 static uint32_t accept(const struct cursor *cursor, struct pccl__local_chunk *local, uint32_t chunk, pccl_slot place,
@@ -281,7 +271,7 @@ static int lower_arrival(struct cursor *cursor, uint32_t number, uint32_t receiv
     for (uint32_t i = 0; i < count; i++) {
         struct pccl__local_chunk *local = find_chunk(cursor, chunks[i]);
         pccl_slot place = operations->slots[operations->operations[receive].first_slot + i];
-        uint32_t lowest = lowest_contributor(lowering, number, i);
+        uint32_t lowest = lowering->lowest != NULL ? lowering->lowest[lowering->first_lowest[number] + i] : PCCL_NONE;
         uint8_t flags = lowering->receive_flags[cursor->receive_flag++];
         if (message->reduce && local->location != PCCL_NONE) {
             lowering->reductions[num_reductions++] = combine(cursor, local, chunks[i], place, lowest, flags);

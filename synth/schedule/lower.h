@@ -29,8 +29,8 @@ struct pccl__lowering {
     uint32_t *path_source, *path_target; /* [num_paths] rank at the end, PCCL_NONE if it is outside the group */
     uint32_t *first_send, *first_receive; /* [num_ranks + 1] into the next two: messages of each rank, ascending */
     uint32_t *sends, *receives;
-    uint32_t *lowest;      /* reductions: [num_messages] lowest rank that contributed to what the message carries */
-    uint32_t *list_lowest; /* the same for each entry of list_chunks */
+    uint32_t *first_lowest; /* reductions, else NULL: [num_messages] where a message's chunks are in the next */
+    uint32_t *lowest;       /* lowest rank that contributed to each chunk that a message carries */
     struct pccl__local_chunk *chunks; /* [num_chunks] */
     uint8_t *send_flags, *receive_flags; /* for each chunk of each message of the rank, see lower.c */
     uint32_t send_flag_room, receive_flag_room;

@@ -119,13 +119,6 @@ static int sort_by_rank(struct pccl__lowering *lowering, uint32_t only)
 
 /* --- who contributed ------------------------------------------------------------------------------------------------ */
 
-static uint32_t *lowest_of(struct pccl__lowering *lowering, uint32_t number)
-{
-    const struct pccl_message *message = &lowering->schedule->messages[number];
-    return message->list ? &lowering->list_lowest[lowering->schedule->lists[message->payload].first]
-                         : &lowering->lowest[number];
-}
-
 /* Replays one step on `state`: [num_ranks * num_chunks], the lowest rank that contributed to each rank's state. */
 static void replay_step(struct pccl__lowering *lowering, uint32_t *state, uint32_t begin, uint32_t end)
 {
@@ -133,7 +126,7 @@ static void replay_step(struct pccl__lowering *lowering, uint32_t *state, uint32
     uint32_t num_chunks = schedule->demand->num_chunks;
     for (uint32_t i = begin; i < end; i++) {
         const struct pccl_message *message = &schedule->messages[i];
-        uint32_t count, *lowest = lowest_of(lowering, i);
+        uint32_t count, *lowest = lowering->lowest + lowering->first_lowest[i];
         const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
         const uint32_t *sender = state + (size_t)lowering->path_source[message->path] * num_chunks;
         for (uint32_t j = 0; j < count; j++) {
@@ -142,7 +135,7 @@ static void replay_step(struct pccl__lowering *lowering, uint32_t *state, uint32
     }
     for (uint32_t i = begin; i < end; i++) {
         const struct pccl_message *message = &schedule->messages[i];
-        uint32_t count, *lowest = lowest_of(lowering, i);
+        uint32_t count, *lowest = lowering->lowest + lowering->first_lowest[i];
         const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
         uint32_t *receiver = state + (size_t)lowering->path_target[message->path] * num_chunks;
         for (uint32_t j = 0; j < count; j++) {
@@ -153,6 +146,25 @@ static void replay_step(struct pccl__lowering *lowering, uint32_t *state, uint32
     }
 }
 
+/* Makes room for what every message of a reduction carries; false when out of memory. */
+static bool place_lowest(struct pccl__lowering *lowering)
+{
+    const struct pccl_schedule *schedule = lowering->schedule;
+    uint64_t total = 0;
+    lowering->first_lowest = pccl__array_new(schedule->num_messages, sizeof *lowering->first_lowest);
+    if (lowering->first_lowest == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < schedule->num_messages; i++) {
+        uint32_t count;
+        pccl_message_chunks(schedule, &schedule->messages[i], &count);
+        lowering->first_lowest[i] = (uint32_t)total;
+        total += count;
+    }
+    lowering->lowest = total < UINT32_MAX ? pccl__array_new((size_t)total, sizeof *lowering->lowest) : NULL;
+    return lowering->lowest != NULL;
+}
+
 /* Finds for every message of a reduction the lowest rank that contributed to what it carries. */
 static int follow_contributions(struct pccl__lowering *lowering)
 {
@@ -160,9 +172,7 @@ static int follow_contributions(struct pccl__lowering *lowering)
     const struct pccl_demand *demand = schedule->demand;
     uint64_t cells = (uint64_t)demand->num_ranks * demand->num_chunks;
     uint32_t *state = cells <= SIZE_MAX / sizeof *state ? malloc((size_t)cells * sizeof *state) : NULL;
-    lowering->lowest = pccl__array_new(schedule->num_messages, sizeof *lowering->lowest);
-    lowering->list_lowest = pccl__array_new(schedule->num_list_chunks, sizeof *lowering->list_lowest);
-    if (state == NULL || lowering->lowest == NULL || lowering->list_lowest == NULL) {
+    if (state == NULL || !place_lowest(lowering)) {
         free(state);
         return pccl__fail_memory(lowering->error);
     }
@@ -212,7 +222,7 @@ static void close_lowering(struct pccl__lowering *lowering)
     free(lowering->sends);
     free(lowering->receives);
     free(lowering->lowest);
-    free(lowering->list_lowest);
+    free(lowering->first_lowest);
     free(lowering->chunks);
     free(lowering->send_flags);
     free(lowering->receive_flags);

@@ -32,7 +32,8 @@ enum pccl_operation_kind {
 struct pccl_operation {
     uint32_t kind;      /* enum pccl_operation_kind */
     uint32_t peer;      /* rank in the group; PCCL_NONE for local operations */
-    uint32_t first_slot, num_slots; /* n = num_slots; 1, 2 or 3 times n entries from slots[first_slot] */
+    uint32_t first_slot, num_slots; /* n = num_slots; 1, 2 or 3 times n entries from slots[first_slot], right after
+                                       those of the operation before; so do the successors */
     uint32_t num_waits;             /* how many operations must complete (or be posted, see next_in_lane) before this one starts */
     uint32_t first_successor, num_successors; /* operations released when this one completes, in successors[] */
     uint32_t next_in_lane; /* next operation of the same kind with the same peer, released when this one is *posted*, so
