@@ -1,6 +1,6 @@
-/* Inside the portfolio: what every algorithm is given, and the tools they share. An algorithm is one function that turns
- * a problem into a sealed schedule; the table in portfolio.c says what it serves and when it is worth trying. It need
- * not know any other algorithm, nor whether it wins: the portfolio verifies, simulates and compares. */
+/* Inside the portfolio: what every algorithm is given, and the tools they share. An algorithm is one function that
+ * turns a problem into a sealed schedule; the table in rows.c says what it serves and when it is worth trying.
+ * It need not know any other algorithm, nor whether it wins: the portfolio verifies, simulates and compares. */
 #ifndef PCCL__ALGORITHM_H
 #define PCCL__ALGORITHM_H
 
@@ -38,7 +38,8 @@ typedef int pccl__algorithm(const struct pccl__problem *problem, uint32_t pieces
 
 /* Checks the request against the topology. options may be NULL. Close it also after an error. */
 int pccl__problem_open(struct pccl__problem *problem, const struct pccl_topology *topology,
-                       const struct pccl_request *request, const struct pccl_options *options, struct pccl_error *error);
+                       const struct pccl_request *request, const struct pccl_options *options,
+                       struct pccl_error *error);
 void pccl__problem_close(struct pccl__problem *problem);
 
 /* Route between two different ranks, found once and kept. NULL if there is none or memory ran out; valid until the next
@@ -55,7 +56,7 @@ uint32_t pccl__problem_next_writer(const struct pccl__problem *problem);
 /* Where the tour of PCCL__BY_PLACE is kept once it has been found (malloc; freed with the problem). */
 uint32_t **pccl__problem_place(const struct pccl__problem *problem);
 
-/* --- writing a schedule -------------------------------------------------------------------------------------------- */
+/* --- writing a schedule ------------------------------------------------------------------------------------------- */
 
 /* How the messages of a phase are written down. Mirrored: turned round in time and direction, so that whoever can write
  * an all-gather can write a reduce-scatter, whoever can write a scatter a gather, a broadcast a reduce. */
@@ -78,7 +79,8 @@ struct pccl__writer {
     uint32_t first_message, first_step, num_steps; /* of the current phase */
 };
 
-/* The schedule's method is problem->method. demand_pieces: what pccl_demand_create is given (an all-reduce by blocks has num_ranks * pieces of them). */
+/* The schedule's method is problem->method. demand_pieces: what pccl_demand_create is given (an all-reduce by blocks
+ * has num_ranks * pieces of them). */
 void pccl__writer_open(struct pccl__writer *writer, const struct pccl__problem *problem, uint32_t pieces,
                        uint32_t demand_pieces, struct pccl_error *error);
 /* Begins the next phase; the first is PCCL__FORWARD if nothing else is asked for. */
@@ -98,7 +100,7 @@ void pccl__writer_fail(struct pccl__writer *writer, int status, const char *why)
 /* PCCL_ERR_UNSUPPORTED with this reason: `return pccl__reject(error, "needs a power of two of ranks");` */
 int pccl__reject(struct pccl_error *error, const char *why);
 
-/* --- building blocks of the classical algorithms ---------------------------------------------------------------------- */
+/* --- building blocks of the classical algorithms ------------------------------------------------------------------ */
 
 /* In which order an algorithm lays the ranks along its pattern. */
 enum pccl__order {
@@ -107,7 +109,8 @@ enum pccl__order {
 };
 
 /* Fills order[num_ranks]. Never fails for lack of a good tour: it then is merely long. */
-int pccl__order_make(const struct pccl__problem *problem, enum pccl__order kind, uint32_t *order, struct pccl_error *error);
+int pccl__order_make(const struct pccl__problem *problem, enum pccl__order kind, uint32_t *order,
+                     struct pccl_error *error);
 
 /* 1 - 2 + 4 - ... with k + 1 terms: 1, -1, 3, -5, 11 (Swing, De Sensi et al., 2024; Bine trees, 2025). */
 int64_t pccl__signed_distance(uint32_t k);
@@ -120,7 +123,7 @@ typedef void pccl__gatherer(struct pccl__writer *writer, void *context);
 int pccl__gatherer_serve(const struct pccl__problem *problem, uint32_t pieces, pccl__gatherer *gather, void *context,
                          struct pccl_schedule **schedule, struct pccl_error *error);
 
-/* --- joining and reversing (reverse.c) ------------------------------------------------------------------------------ */
+/* --- joining and reversing (reverse.c) ---------------------------------------------------------------------------- */
 
 /* The same messages mirrored in time and direction, reductions becoming copies and the other way round, for `demand`
  * (taken over): broadcast <-> reduce, all-gather <-> reduce-scatter, scatter <-> gather. Each message takes the route

@@ -1,6 +1,6 @@
-/* Recursive doubling where the number of ranks is no power of two: the first ranks fold in pairs, so that a power of two of
- * them (each standing for one rank or two neighbours) goes through the rounds. Members stand for intervals of ranks in
- * rising order, so this serves operators that do not commute. */
+/* Recursive doubling where the number of ranks is no power of two: the first ranks fold in pairs, so that a power of
+ * two of them (each standing for one rank or two neighbours) goes through the rounds. Members stand for intervals of
+ * ranks in rising order, so this serves operators that do not commute. */
 #include <stdlib.h>
 
 #include "algorithms/exchange.h"
@@ -17,7 +17,8 @@ struct fold {
     uint32_t *chunks;  /* all of them, rising */
 };
 
-static int make_fold(struct fold *fold, const struct pccl__problem *problem, uint32_t num_chunks, struct pccl_error *error)
+static int make_fold(struct fold *fold, const struct pccl__problem *problem, uint32_t num_chunks,
+                     struct pccl_error *error)
 {
     uint32_t n = problem->num_ranks;
     *fold = (struct fold){.num_ranks = n, .num_members = 1};
@@ -113,8 +114,8 @@ int pccl__fold_algorithm(const struct pccl__problem *problem, uint32_t pieces, s
     return status;
 }
 
-/* All-reduce of the whole vector in every round: fewest rounds, most bytes. Smallest distance first, so that the operands
- * of a member are an interval of ranks. */
+/* All-reduce of the whole vector in every round: fewest rounds, most bytes. Smallest distance first, so that the
+ * operands of a member are an interval of ranks. */
 int pccl__vector_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
                            struct pccl_error *error)
 {

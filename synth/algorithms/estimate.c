@@ -1,5 +1,5 @@
-/* Forecasts of what the algorithms will take. They see distances and the load that a round puts on its busiest link, not how
- * rounds overlap; so they rank candidates, and the simulator decides. */
+/* Forecasts of what the algorithms will take. They see distances and the load that a round puts on its busiest link,
+ * not how rounds overlap; so they rank candidates, and the simulator decides. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,13 +78,15 @@ static int64_t volley_ps(const struct volley *volley, int64_t bytes)
 }
 
 /* Round k of a pattern among the first `count` positions. */
-static bool meter_round(struct meter *meter, enum pccl__pattern pattern, uint32_t count, uint32_t k, struct volley *volley)
+static bool meter_round(struct meter *meter, enum pccl__pattern pattern, uint32_t count, uint32_t k,
+                        struct volley *volley)
 {
     bool complete = true;
     *volley = (struct volley){0};
     for (uint32_t v = 0; v < count && complete; v++) {
         uint32_t peer = pccl__pattern_peer(pattern, count, v, k);
-        complete = peer != PCCL_NONE && (peer == v || meter_message(meter, volley, meter->order[peer], meter->order[v]));
+        complete = peer != PCCL_NONE &&
+                   (peer == v || meter_message(meter, volley, meter->order[peer], meter->order[v]));
     }
     end_volley(meter);
     return complete;
@@ -127,8 +129,10 @@ static int64_t around_gather(const struct pccl__problem *problem, int64_t gather
     return gather_ps + whole + (pccl__pattern_rounds(problem->num_ranks) - 1) * far;
 }
 
-/* Rounds among `count` positions of an all-gather; the first round carries `bytes`, every other twice the one before. */
-static int64_t sum_rounds(struct meter *meter, enum pccl__pattern pattern, uint32_t count, int64_t bytes, int64_t growth)
+/* Rounds among `count` positions of an all-gather; the first round carries `bytes`, every other twice the one
+ * before. */
+static int64_t sum_rounds(struct meter *meter, enum pccl__pattern pattern, uint32_t count, int64_t bytes,
+                          int64_t growth)
 {
     int64_t sum = 0;
     for (uint32_t k = pccl__pattern_rounds(count); k-- > 0; bytes *= growth) {
@@ -215,7 +219,8 @@ static int64_t overheads_ps(const struct pccl__problem *problem)
     return vertex->send_overhead_ps + vertex->receive_overhead_ps;
 }
 
-/* Rounds overlap, so what counts is the busiest resource over all of them; the load is sampled at distances 1, 2, 4 ... */
+/* Rounds overlap, so what counts is the busiest resource over all of them; the load is sampled at distances 1, 2, 4
+ * ... */
 int64_t pccl__estimate_spread(const struct pccl__problem *problem, uint32_t pieces)
 {
     struct meter meter;
@@ -305,7 +310,11 @@ static int64_t forecast_pipeline(const struct pccl__problem *problem, const stru
 {
     int64_t piece = pccl_transfer_ps((problem->block_bytes + pieces - 1) / pieces, descent->load_ps_per_mib);
     int64_t busy = descent->fan_out * overheads_ps(problem);
-    return descent->fixed_ps + descent->transfer_ps / pieces + (pieces - 1) * (piece > busy ? piece : busy);
+    int64_t follow = (pieces - 1) * (piece > busy ? piece : busy);
+    if (PCCL__VARIANT_KIND(problem->variant) == PCCL__TWINS) {
+        follow /= 2;
+    }
+    return descent->fixed_ps + descent->transfer_ps / pieces + follow;
 }
 
 int64_t pccl__estimate_tree(const struct pccl__problem *problem, uint32_t pieces)
@@ -320,7 +329,8 @@ int64_t pccl__estimate_tree(const struct pccl__problem *problem, uint32_t pieces
                         meter.order, NULL) == 0 &&
         descend(&meter, &tree, has_blocks ? block * problem->num_ranks : block, false, &down) &&
         descend(&meter, &tree, block, true, &parcels)) {
-        int64_t parcels_ps = parcels.fixed_ps + parcels.transfer_ps, down_ps = forecast_pipeline(problem, &down, pieces);
+        int64_t parcels_ps = parcels.fixed_ps + parcels.transfer_ps;
+        int64_t down_ps = forecast_pipeline(problem, &down, pieces);
         switch (problem->collective) {
         case PCCL_GATHER:
         case PCCL_SCATTER:
@@ -342,8 +352,8 @@ int64_t pccl__estimate_tree(const struct pccl__problem *problem, uint32_t pieces
     return total;
 }
 
-/* Picoseconds that a MiB takes over all links of one direction at a device together; links that share one capacity count
- * once. */
+/* Picoseconds that a MiB takes over all links of one direction at a device together; links that share one capacity
+ * count once. */
 static int64_t device_ps_per_mib(const struct pccl_topology *topology, uint32_t device, bool out)
 {
     const uint32_t *first = out ? topology->first_out : topology->first_in;
@@ -361,8 +371,8 @@ static int64_t device_ps_per_mib(const struct pccl_topology *topology, uint32_t 
     return count > 0 ? slowest / count : 0;
 }
 
-/* Bandwidth of the narrowest device, and one message's latency to start with. At first use only where devices are joined
- * directly: through switches there are as many arcs as pairs. */
+/* Bandwidth of the narrowest device, and one message's latency to start with. At first use only where devices are
+ * joined directly: through switches there are as many arcs as pairs. */
 int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pieces)
 {
     const struct pccl_topology *topology = problem->topology;

@@ -1,7 +1,8 @@
-/* Aggregated greedy for small messages: an event loop in the LogGP model in which every free sender picks the receiver that
- * gains most new blocks per time, all in one message; or waits for its next arrival if a larger message after it is worth
- * more. Without bytes it finds Bruck's rounds and the LogP-optimal broadcast tree (Karp et al., 1993), also where the
- * number of ranks is no power of two and where distances differ; with large blocks it turns into a spread. */
+/* Aggregated greedy for small messages: an event loop in the LogGP model in which every free sender picks the
+ * receiver that gains most new blocks per time, all in one message; or waits for its next arrival if a larger
+ * message after it is worth more. Without bytes it finds Bruck's rounds and the LogP-optimal broadcast tree (Karp et
+ * al., 1993), also where the number of ranks is no power of two and where distances differ; with large blocks it
+ * turns into a spread. */
 #include <stdlib.h>
 
 #include "algorithms/events.h"
@@ -65,8 +66,8 @@ static const struct pccl_vertex *vertex_of(const struct greedy *greedy, uint32_t
     return &greedy->problem->topology->vertices[greedy->problem->request->devices[rank]];
 }
 
-/* When a message that is begun at `now` finishes; hold = true occupies what it needs, the receiver's CPU excepted, which
- * may do other things until then. */
+/* When a message that is begun at `now` finishes; hold = true occupies what it needs, the receiver's CPU excepted,
+ * which may do other things until then. */
 static int64_t send_ps(struct greedy *greedy, const struct pccl__route *route, uint32_t from, uint32_t to, int64_t now,
                        int64_t bytes, bool hold)
 {
@@ -201,7 +202,8 @@ static int commit(struct greedy *greedy, uint32_t from, const struct offer *offe
     greedy->missing -= offer->gain;
     const struct pccl__route *route = pccl__route(greedy->problem, from, offer->to);
     int64_t arrival = send_ps(greedy, route, from, offer->to, now, offer->gain * greedy->block_bytes, true);
-    greedy->flights[number] = (struct flight){.arrival_ps = arrival, .step = greedy->step, .next = greedy->pending[offer->to]};
+    greedy->flights[number] = (struct flight){.arrival_ps = arrival, .step = greedy->step,
+                                              .next = greedy->pending[offer->to]};
     greedy->pending[offer->to] = number;
     pccl__writer_send(greedy->writer, greedy->step, from, offer->to, greedy->chunks, count);
     int status = pccl__events_push(&greedy->events, arrival, offer->to, 0);
@@ -253,7 +255,8 @@ static int allocate(struct greedy *greedy)
     size_t n = greedy->num_ranks, sets = n * greedy->words;
     greedy->have = pccl__array_new(2 * sets + greedy->words, sizeof *greedy->have);
     greedy->cpu_ps = pccl__array_new(n + greedy->problem->topology->num_capacities, sizeof *greedy->cpu_ps);
-    greedy->pending = pccl__array_new(2 * n + (size_t)greedy->num_blocks * greedy->writer->pieces, sizeof *greedy->pending);
+    greedy->pending = pccl__array_new(2 * n + (size_t)greedy->num_blocks * greedy->writer->pieces,
+                                      sizeof *greedy->pending);
     if (greedy->have == NULL || greedy->cpu_ps == NULL || greedy->pending == NULL) {
         return PCCL_ERR_MEMORY;
     }

@@ -7,7 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* --- grids ---------------------------------------------------------------------------------------------------------- */
+/* --- grids -------------------------------------------------------------------------------------------------------- */
 
 /* Device at position `index` of the boustrophedon path through the dimensions other than `skipped`, where that one has
  * coordinate `fixed`. Successive positions are neighbours (reflected Gray code with mixed radices). */
@@ -34,8 +34,8 @@ static uint32_t path_device(const struct pccl_topology *topology, uint32_t skipp
     return device;
 }
 
-/* A comb: up the first column, then down in a snake over the others. Needs an even number of rows (extent of `rows`) and
- * two columns (positions of the path through the other dimensions); else it is a mere path. */
+/* A comb: up the first column, then down in a snake over the others. Needs an even number of rows (extent of `rows`)
+ * and two columns (positions of the path through the other dimensions); else it is a mere path. */
 static void grid_tour(const struct pccl_topology *topology, uint32_t *device_at)
 {
     uint32_t n = topology->num_devices, rows = 0;
@@ -59,7 +59,7 @@ static void grid_tour(const struct pccl_topology *topology, uint32_t *device_at)
     }
 }
 
-/* --- switched networks ------------------------------------------------------------------------------------------------ */
+/* --- switched networks -------------------------------------------------------------------------------------------- */
 
 /* Depth first from device 0, at every vertex the devices before the switches. */
 static void depth_first_tour(const struct pccl_topology *topology, uint32_t *device_at, uint32_t *stack, uint8_t *seen)
@@ -89,7 +89,7 @@ static void depth_first_tour(const struct pccl_topology *topology, uint32_t *dev
     }
 }
 
-/* --- devices joined directly ------------------------------------------------------------------------------------------- */
+/* --- devices joined directly -------------------------------------------------------------------------------------- */
 
 /* The member nearest to `from` by links that is not yet seen (ties: fewest unseen neighbours of its own, then the
  * smallest number), so that dead ends are met early. */
@@ -141,7 +141,7 @@ static void nearest_tour(const struct pccl__problem *problem, const uint32_t *ra
     }
 }
 
-/* --- choosing -------------------------------------------------------------------------------------------------------- */
+/* --- choosing ----------------------------------------------------------------------------------------------------- */
 
 static int tour(const struct pccl__problem *problem, uint32_t *order)
 {
@@ -180,7 +180,8 @@ static int tour(const struct pccl__problem *problem, uint32_t *order)
     return 0;
 }
 
-int pccl__order_make(const struct pccl__problem *problem, enum pccl__order kind, uint32_t *order, struct pccl_error *error)
+int pccl__order_make(const struct pccl__problem *problem, enum pccl__order kind, uint32_t *order,
+                     struct pccl_error *error)
 {
     uint32_t **place = pccl__problem_place(problem);
     if (kind == PCCL__BY_PLACE && *place == NULL) {

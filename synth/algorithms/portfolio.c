@@ -32,7 +32,7 @@ struct search {
     struct pccl_error *error;
 };
 
-/* --- prospects ------------------------------------------------------------------------------------------------------- */
+/* --- prospects ---------------------------------------------------------------------------------------------------- */
 
 static bool is_asked_for(const struct search *search, uint32_t row)
 {
@@ -104,7 +104,7 @@ static void list_prospects(struct search *search, bool fallback)
     qsort(search->prospects, search->num_prospects, sizeof *search->prospects, compare_prospects);
 }
 
-/* --- candidates ------------------------------------------------------------------------------------------------------ */
+/* --- candidates --------------------------------------------------------------------------------------------------- */
 
 static struct pccl_candidate *add_candidate(struct search *search, uint32_t row, uint32_t pieces)
 {
@@ -172,8 +172,8 @@ static const char *too_poor(const struct search *search, const struct prospect *
         return NULL;
     }
     if (prospect->estimate_ps / 2 > result->makespan_ps) {
-        snprintf(text, size, "not made: forecast %" PRId64 " ns, best so far %" PRId64 " ns", prospect->estimate_ps / 1000,
-                 result->makespan_ps / 1000);
+        snprintf(text, size, "not made: forecast %" PRId64 " ns, best so far %" PRId64 " ns",
+                 prospect->estimate_ps / 1000, result->makespan_ps / 1000);
         return text;
     }
     return search->num_messages > FIRST_USE_MESSAGES ? "not made: enough work for a first use" : NULL;
@@ -210,7 +210,7 @@ static int try_prospect(struct search *search, const struct prospect *prospect)
     return judge(search, prospect, candidate, schedule);
 }
 
-/* --- the search -------------------------------------------------------------------------------------------------------- */
+/* --- the search --------------------------------------------------------------------------------------------------- */
 
 static int try_all(struct search *search, bool fallback)
 {
@@ -246,8 +246,8 @@ static int search_best(struct search *search)
     return status;
 }
 
-int pccl_synthesize(const struct pccl_topology *topology, const struct pccl_request *request, const struct pccl_options *options,
-                    struct pccl_result **result, struct pccl_error *error)
+int pccl_synthesize(const struct pccl_topology *topology, const struct pccl_request *request,
+                    const struct pccl_options *options, struct pccl_result **result, struct pccl_error *error)
 {
     *result = NULL;
     struct search search = {.error = error};

@@ -4,7 +4,7 @@
 
 #include "algorithms/algorithm.h"
 
-/* --- rows ------------------------------------------------------------------------------------------------------------ */
+/* --- rows --------------------------------------------------------------------------------------------------------- */
 
 /* Forecast of the makespan for a row with problem->variant, or -1 if it cannot serve. Cheap: the portfolio makes no
  * candidate whose forecast is too far behind. */
@@ -41,7 +41,7 @@ int64_t pccl__row_estimate(struct pccl__problem *problem, uint32_t row, uint32_t
 /* Why the row is not for this request, or NULL. Without asking the algorithm. */
 const char *pccl__row_refusal(const struct pccl__problem *problem, uint32_t row);
 
-/* --- classical algorithms ---------------------------------------------------------------------------------------------- */
+/* --- classical algorithms ----------------------------------------------------------------------------------------- */
 
 /* What a row's variant says to them: a kind of theirs and how the ranks are laid along it. */
 #define PCCL__VARIANT(kind, order) ((uint32_t)(kind) * 2 + (uint32_t)(order))

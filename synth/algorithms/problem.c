@@ -23,7 +23,8 @@ static int check_request(const struct pccl_topology *topology, const struct pccl
         return pccl__fail(error, PCCL_ERR_INVALID, "collective %d does not exist", (int)request->collective);
     }
     if (request->num_ranks < 2 || request->num_ranks > topology->num_devices || request->devices == NULL) {
-        return pccl__fail(error, PCCL_ERR_INVALID, "a group of %u ranks does not fit a topology of %u devices (2 to all)",
+        return pccl__fail(error, PCCL_ERR_INVALID,
+                          "a group of %u ranks was asked for; this topology takes 2 to %u, each on its own device",
                           request->num_ranks, topology->num_devices);
     }
     if (pccl_collective_is_rooted(request->collective) && request->root >= request->num_ranks) {
@@ -67,7 +68,8 @@ static int64_t largest_block(const struct pccl_request *request)
 }
 
 int pccl__problem_open(struct pccl__problem *problem, const struct pccl_topology *topology,
-                       const struct pccl_request *request, const struct pccl_options *options, struct pccl_error *error)
+                       const struct pccl_request *request, const struct pccl_options *options,
+                       struct pccl_error *error)
 {
     *problem = (struct pccl__problem){.topology = topology, .request = request};
     int status = check_request(topology, request, error);
@@ -122,7 +124,8 @@ static void find_route(const struct pccl__problem *problem, uint32_t from, uint3
     }
     routes->links = grown;
     const uint32_t *devices = problem->request->devices;
-    int count = pccl_topology_route(topology, devices[from], devices[to], grown + routes->num_links, routes->route_limit);
+    int count = pccl_topology_route(topology, devices[from], devices[to], grown + routes->num_links,
+                                    routes->route_limit);
     if (count <= 0) {
         route->first_link = PCCL_NONE;
         return;

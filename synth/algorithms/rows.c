@@ -72,6 +72,8 @@ const struct pccl__row pccl__rows[] = {
     {"chain:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__CHAIN)},
     {"binary", BC | RED | AR, ORDERED, PIPELINED, TREE, RANK(PCCL__BINARY)},
     {"binary:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__BINARY)},
+    {"twins", BC | RED | AR, 0, HALVES, TREE, RANK(PCCL__TWINS)},
+    {"twins:place", BC | RED | AR, 0, HALVES, TREE, PLACE(PCCL__TWINS)},
     {"matching", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__CLUSTERED},
     {"matching:eager", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__EAGER},
     {"unicast:farthest", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST},

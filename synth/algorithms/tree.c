@@ -28,6 +28,23 @@ static void grow_binary(uint32_t *parent, uint32_t first, uint32_t end)
     }
 }
 
+/* Parent of position v among 1 .. count-1 in a binary tree in symmetric order below position 0: odd positions are
+ * leaves. The second twin is its mirror image, or it moved on by one, so that there the even ones are. */
+static uint32_t twin_parent(uint32_t v, uint32_t count, bool second)
+{
+    uint32_t last = count - 1;
+    bool mirrored = last % 2 == 0;
+    if (second) {
+        v = mirrored ? last + 1 - v : v % last + 1;
+    }
+    uint32_t bit = v & (~v + 1), up = (v ^ bit) | bit << 1;
+    up = up > last ? v ^ bit : up;
+    if (second && up > 0) {
+        up = mirrored ? last + 1 - up : (up + last - 2) % last + 1;
+    }
+    return up;
+}
+
 /* parent[v] of positions 1 .. count-1. */
 static void grow_positions(enum pccl__shape shape, uint32_t count, uint32_t *parent)
 {
@@ -37,10 +54,14 @@ static void grow_positions(enum pccl__shape shape, uint32_t count, uint32_t *par
     if (shape == PCCL__BINARY) {
         grow_binary(parent, 0, count);
     }
+    for (uint32_t v = 1; v < count && (shape == PCCL__TWINS || shape == PCCL__SECOND_TWIN); v++) {
+        parent[v] = twin_parent(v, count, shape == PCCL__SECOND_TWIN);
+    }
 }
 
 /* Lays a shape over the ranks that rank_at gives for positions 0 .. count-1. */
-static void lay(struct growth *growth, enum pccl__shape shape, uint32_t count, const uint32_t *rank_at, uint32_t *scratch)
+static void lay(struct growth *growth, enum pccl__shape shape, uint32_t count, const uint32_t *rank_at,
+                uint32_t *scratch)
 {
     grow_positions(shape, count, scratch);
     for (uint32_t v = 1; v < count; v++) {
@@ -194,10 +215,10 @@ static int grow(struct growth *growth, enum pccl__shape shape, const uint32_t *o
 {
     struct pccl__tree *tree = growth->tree;
     uint32_t *rank_at = scratch, *rest = scratch + tree->num_ranks;
+    if (growth->problem->ordered && shape >= PCCL__SPANNING) {
+        return pccl__reject(error, "its subtrees are not intervals of ranks, as the operator needs");
+    }
     if (shape == PCCL__SPANNING || shape == PCCL__BINE) {
-        if (growth->problem->ordered) {
-            return pccl__reject(error, "its subtrees are not intervals of ranks, as the operator needs");
-        }
         if (shape == PCCL__SPANNING) {
             return lay_spanning(growth, rank_at, rest, error);
         }

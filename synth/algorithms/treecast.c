@@ -1,4 +1,5 @@
-/* Algorithms on trees: broadcast and scatter go down; reduce and gather are their mirrors; the rest goes up and down. */
+/* Algorithms on trees: broadcast and scatter go down; reduce and gather are their mirrors; the rest goes up and
+ * down. */
 #include <stdlib.h>
 
 #include "algorithms/portfolio.h"
@@ -6,7 +7,8 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* Serves one rank: each group to all children, then the next group. got[g] is the first step at which it has group g. */
+/* Serves one rank: each group to all children, then the next group. got[g] is the first step at which it has group
+ * g. */
 static void serve_children(struct pccl__writer *writer, const struct pccl__tree *tree, uint32_t rank, uint32_t *got,
                            const uint32_t *chunks, uint32_t num_chunks, uint32_t group)
 {
@@ -22,22 +24,18 @@ static void serve_children(struct pccl__writer *writer, const struct pccl__tree 
     }
 }
 
-void pccl__tree_broadcast(struct pccl__writer *writer, const struct pccl__tree *tree, uint32_t num_chunks, uint32_t group)
+void pccl__tree_broadcast(struct pccl__writer *writer, const struct pccl__tree *tree, const uint32_t *chunks,
+                          uint32_t num_chunks, uint32_t group)
 {
     uint32_t groups = (num_chunks + group - 1) / group;
     uint32_t *got = pccl__array_new((size_t)tree->num_ranks * groups, sizeof *got);
-    uint32_t *chunks = pccl__array_new(num_chunks, sizeof *chunks);
-    if (got == NULL || chunks == NULL) {
+    if (got == NULL) {
         pccl__writer_fail(writer, PCCL_ERR_MEMORY, "out of memory");
-    } else {
-        for (uint32_t i = 0; i < num_chunks; i++) {
-            chunks[i] = i;
-        }
-        for (uint32_t i = 0; i < tree->num_ranks; i++) {
-            serve_children(writer, tree, tree->preorder[i], got, chunks, num_chunks, group);
-        }
+        return;
     }
-    free(chunks);
+    for (uint32_t i = 0; i < tree->num_ranks; i++) {
+        serve_children(writer, tree, tree->preorder[i], got, chunks, num_chunks, group);
+    }
     free(got);
 }
 
@@ -50,7 +48,8 @@ void pccl__tree_scatter(struct pccl__writer *writer, const struct pccl__tree *tr
         pccl__writer_fail(writer, PCCL_ERR_MEMORY, "out of memory");
         return;
     }
-    /* parcel: the chunks in preorder of their ranks; a subtree's are parcel[begin[at[r]] .. begin[at[r] + size[r]] - 1]. */
+    /* parcel: the chunks in preorder of their ranks; those of r's subtree begin at begin[at[r]], end before
+     * begin[at[r] + size[r]]. */
     uint32_t *at = got + n, *begin = at + n, *parcel = begin + n + 1;
     for (uint32_t i = 0; i < n; i++) {
         uint32_t rank = tree->preorder[i];
@@ -91,7 +90,8 @@ void pccl__tree_scatter_blocks(struct pccl__writer *writer, const struct pccl__t
     free(chunks);
 }
 
-/* All-to-all: everything to the root and from there to where it belongs. Only for groups where nothing better exists. */
+/* All-to-all: everything to the root and from there to where it belongs. Only for groups where nothing better
+ * exists. */
 static void exchange_over_root(struct pccl__writer *writer, const struct pccl__tree *tree)
 {
     uint32_t n = tree->num_ranks, pieces = writer->pieces;
@@ -122,72 +122,113 @@ static void exchange_over_root(struct pccl__writer *writer, const struct pccl__t
     free(chunks);
 }
 
-static void write_collective(struct pccl__writer *writer, const struct pccl__tree *tree)
+/* The trees of one algorithm: one, or two that take the pieces in turn. */
+struct trees {
+    uint32_t count;
+    struct pccl__tree tree[2];
+    uint32_t *chunks; /* [ranks * pieces] room for a list of chunks */
+};
+
+static void broadcast_pieces(struct pccl__writer *writer, struct trees *trees)
 {
-    uint32_t pieces = writer->pieces, all = tree->num_ranks * pieces;
-    switch (writer->problem->collective) {
+    for (uint32_t piece = 0; piece < writer->pieces; piece++) {
+        trees->chunks[piece] = piece;
+    }
+    if (trees->count == 2) {
+        pccl__twins_broadcast(writer, trees->tree);
+    } else {
+        pccl__tree_broadcast(writer, trees->tree, trees->chunks, writer->pieces, 1);
+    }
+}
+
+/* All blocks in one message. */
+static void broadcast_blocks(struct pccl__writer *writer, struct trees *trees)
+{
+    uint32_t count = trees->tree->num_ranks * writer->pieces;
+    for (uint32_t chunk = 0; chunk < count; chunk++) {
+        trees->chunks[chunk] = chunk;
+    }
+    pccl__tree_broadcast(writer, trees->tree, trees->chunks, count, count);
+}
+
+static void write_collective(struct pccl__writer *writer, struct trees *trees)
+{
+    enum pccl_collective collective = writer->problem->collective;
+    switch (collective) {
     case PCCL_ALLREDUCE:
-        pccl__writer_phase(writer, PCCL__MIRRORED_REDUCE);
-        pccl__tree_broadcast(writer, tree, pieces, 1);
-        pccl__writer_phase(writer, PCCL__FORWARD);
-        pccl__tree_broadcast(writer, tree, pieces, 1);
-        break;
-    case PCCL_BROADCAST:
-        pccl__tree_broadcast(writer, tree, pieces, 1);
-        break;
     case PCCL_REDUCE:
         pccl__writer_phase(writer, PCCL__MIRRORED_REDUCE);
-        pccl__tree_broadcast(writer, tree, pieces, 1);
+        broadcast_pieces(writer, trees);
+        if (collective == PCCL_ALLREDUCE) {
+            pccl__writer_phase(writer, PCCL__FORWARD);
+            broadcast_pieces(writer, trees);
+        }
+        break;
+    case PCCL_BROADCAST:
+        broadcast_pieces(writer, trees);
         break;
     case PCCL_SCATTER:
-        pccl__tree_scatter_blocks(writer, tree);
-        break;
-    case PCCL_GATHER:
-        pccl__writer_phase(writer, PCCL__MIRRORED_COPY);
-        pccl__tree_scatter_blocks(writer, tree);
+        pccl__tree_scatter_blocks(writer, trees->tree);
         break;
     case PCCL_REDUCE_SCATTER:
         pccl__writer_phase(writer, PCCL__MIRRORED_REDUCE);
-        pccl__tree_broadcast(writer, tree, all, all);
+        broadcast_blocks(writer, trees);
         pccl__writer_phase(writer, PCCL__FORWARD);
-        pccl__tree_scatter_blocks(writer, tree);
+        pccl__tree_scatter_blocks(writer, trees->tree);
         break;
+    case PCCL_GATHER:
     case PCCL_ALLGATHER:
     case PCCL_BARRIER:
         pccl__writer_phase(writer, PCCL__MIRRORED_COPY);
-        pccl__tree_scatter_blocks(writer, tree);
-        pccl__writer_phase(writer, PCCL__FORWARD);
-        pccl__tree_broadcast(writer, tree, all, all);
+        pccl__tree_scatter_blocks(writer, trees->tree);
+        if (collective != PCCL_GATHER) {
+            pccl__writer_phase(writer, PCCL__FORWARD);
+            broadcast_blocks(writer, trees);
+        }
         break;
     case PCCL_ALLTOALL:
-        exchange_over_root(writer, tree);
+        exchange_over_root(writer, trees->tree);
         break;
     default:
         pccl__writer_fail(writer, PCCL_ERR_UNSUPPORTED, "no tree serves this collective");
     }
 }
 
+static int make_trees(struct trees *trees, const struct pccl__problem *problem, uint32_t pieces,
+                      struct pccl_error *error)
+{
+    uint32_t n = problem->num_ranks;
+    enum pccl__shape shape = (enum pccl__shape)PCCL__VARIANT_KIND(problem->variant);
+    uint32_t *order = pccl__array_new(n, sizeof *order);
+    trees->count = shape == PCCL__TWINS ? 2 : 1;
+    trees->chunks = pccl__array_new((size_t)n * pieces, sizeof *trees->chunks);
+    int status = order != NULL && trees->chunks != NULL ? 0 : pccl__fail_memory(error);
+    if (status == 0) {
+        status = pccl__order_make(problem, PCCL__VARIANT_ORDER(problem->variant), order, error);
+    }
+    if (status == 0) {
+        status = pccl__tree_make(&trees->tree[0], problem, shape, problem->root, order, error);
+    }
+    if (status == 0 && trees->count == 2) {
+        status = pccl__tree_make(&trees->tree[1], problem, PCCL__SECOND_TWIN, problem->root, order, error);
+    }
+    free(order);
+    return status;
+}
+
 int pccl__tree_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
                          struct pccl_error *error)
 {
-    struct pccl__tree tree = {0};
-    uint32_t *order = NULL;
-    int status = 0;
-    if (PCCL__VARIANT_ORDER(problem->variant) == PCCL__BY_PLACE) {
-        order = pccl__array_new(problem->num_ranks, sizeof *order);
-        status = order != NULL ? pccl__order_make(problem, PCCL__BY_PLACE, order, error) : pccl__fail_memory(error);
-    }
-    if (status == 0) {
-        status = pccl__tree_make(&tree, problem, (enum pccl__shape)PCCL__VARIANT_KIND(problem->variant), problem->root,
-                                 order, error);
-    }
+    struct trees trees = {0};
+    int status = make_trees(&trees, problem, pieces, error);
     if (status == 0) {
         struct pccl__writer writer;
         pccl__writer_open(&writer, problem, pieces, pieces, error);
-        write_collective(&writer, &tree);
+        write_collective(&writer, &trees);
         status = pccl__writer_close(&writer, schedule);
     }
-    pccl__tree_free(&tree);
-    free(order);
+    pccl__tree_free(&trees.tree[1]);
+    pccl__tree_free(&trees.tree[0]);
+    free(trees.chunks);
     return status;
 }

@@ -80,8 +80,8 @@ static const char *run_step(const struct pccl_schedule *schedule, uint32_t first
             struct operand sent = before[(size_t)from * demand->num_chunks + chunks[k]];
             struct operand *held = &state[(size_t)to * demand->num_chunks + chunks[k]];
             if (sent.lowest == PCCL_NONE || (message->reduce && held->lowest == PCCL_NONE)) {
-                snprintf(report, sizeof report, "step %u: rank %u sends chunk %u to %u before both have it", message->step,
-                         from, chunks[k], to);
+                snprintf(report, sizeof report, "step %u: rank %u sends chunk %u to %u before both have it",
+                         message->step, from, chunks[k], to);
                 return report;
             }
             *held = message->reduce ? combine(*held, sent, demand->ordered) : sent;

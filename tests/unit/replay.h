@@ -4,9 +4,9 @@
 
 #include "pccl/schedule.h"
 
-/* Every operand is a 2x2 matrix modulo a prime that tells rank and chunk; operands combine by multiplication where the
- * demand is ordered (it does not commute), else by addition. Returns NULL if all targets end with the right matrix of each
- * of their chunks, or what went wrong (static storage). */
+/* Every operand is a 2x2 matrix modulo a prime that tells rank and chunk; operands combine by multiplication where
+ * the demand is ordered (it does not commute), else by addition. Returns NULL if all targets end with the right
+ * matrix of each of their chunks, or what went wrong (static storage). */
 const char *replay(const struct pccl_schedule *schedule, uint32_t num_devices);
 
 #endif

@@ -1,5 +1,5 @@
-/* Every row of the portfolio, on many group sizes and topologies, with every root: replayed on numbers, by the verifier, and
- * as programs of all ranks. */
+/* Every row of the portfolio, on many group sizes and topologies, with every root: replayed on numbers, by the
+ * verifier, and as programs of all ranks. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -179,7 +179,7 @@ static void test_fat_tree(void **state)
     check_topology("fattree:3x4:taper=2", some, sizeof some / sizeof some[0]);
 }
 
-/* --- trees --------------------------------------------------------------------------------------------------------- */
+/* --- trees -------------------------------------------------------------------------------------------------------- */
 
 /* Subtrees are intervals next to their parents, nearest served last, whatever the root. */
 static void check_intervals(const struct pccl__tree *tree)
@@ -231,7 +231,41 @@ static void test_ordered_trees(void **state)
     pccl_topology_free(topology);
 }
 
-/* --- tours ---------------------------------------------------------------------------------------------------------- */
+/* No rank but the root has children in both, and none more than two. */
+static void test_twins(void **state)
+{
+    (void)state;
+    struct pccl_topology *topology;
+    assert_int_equal(pccl_topology_create("star:40", &topology, NULL), 0);
+    uint32_t devices[40];
+    for (uint32_t i = 0; i < 40; i++) {
+        devices[i] = i;
+    }
+    for (uint32_t n = 2; n <= 40; n++) {
+        struct pccl_request request = {.collective = PCCL_BROADCAST, .num_ranks = n, .devices = devices, .bytes = 8};
+        struct pccl__problem problem;
+        struct pccl__tree twins[2];
+        assert_int_equal(pccl__problem_open(&problem, topology, &request, NULL, NULL), 0);
+        for (int t = 0; t < 2; t++) {
+            assert_int_equal(pccl__tree_make(&twins[t], &problem, PCCL__TWINS + t, n / 2, NULL, NULL), 0);
+            assert_int_equal(twins[t].size[n / 2], n);
+        }
+        for (uint32_t rank = 0; rank < n; rank++) {
+            uint32_t children[2];
+            for (int t = 0; t < 2; t++) {
+                children[t] = twins[t].first_child[rank + 1] - twins[t].first_child[rank];
+            }
+            assert_true(rank == n / 2 ? children[0] == 1 && children[1] == 1 : children[0] == 0 || children[1] == 0);
+            assert_true(children[0] <= 2 && children[1] <= 2);
+        }
+        pccl__tree_free(&twins[1]);
+        pccl__tree_free(&twins[0]);
+        pccl__problem_close(&problem);
+    }
+    pccl_topology_free(topology);
+}
+
+/* --- tours -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t tour_links(const char *name, uint32_t num_ranks)
 {
@@ -242,7 +276,8 @@ static uint32_t tour_links(const char *name, uint32_t num_ranks)
     for (uint32_t rank = 0; rank < num_ranks; rank++) {
         devices[rank] = rank * 7 % num_ranks;
     }
-    struct pccl_request request = {.collective = PCCL_ALLGATHER, .num_ranks = num_ranks, .devices = devices, .bytes = 8};
+    struct pccl_request request = {.collective = PCCL_ALLGATHER, .num_ranks = num_ranks, .devices = devices,
+                                   .bytes = 8};
     struct pccl__problem problem;
     assert_int_equal(pccl__problem_open(&problem, topology, &request, NULL, NULL), 0);
     assert_int_equal(pccl__order_make(&problem, PCCL__BY_PLACE, order, NULL), 0);
@@ -276,7 +311,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_star), cmocka_unit_test(test_mesh), cmocka_unit_test(test_torus),
-        cmocka_unit_test(test_fat_tree), cmocka_unit_test(test_ordered_trees), cmocka_unit_test(test_tours),
+        cmocka_unit_test(test_fat_tree), cmocka_unit_test(test_ordered_trees), cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_tours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,7 +31,8 @@ static struct pccl_request make_request(enum pccl_collective collective, uint32_
     for (uint32_t i = 0; i < 64; i++) {
         own_devices[i] = i;
     }
-    return (struct pccl_request){.collective = collective, .num_ranks = num_ranks, .devices = own_devices, .bytes = bytes};
+    return (struct pccl_request){.collective = collective, .num_ranks = num_ranks, .devices = own_devices,
+                                 .bytes = bytes};
 }
 
 static struct pccl_result *synthesize(const struct pccl_topology *topology, const struct pccl_request *request,
@@ -47,7 +48,7 @@ static struct pccl_result *synthesize(const struct pccl_topology *topology, cons
     return result;
 }
 
-/* --- two ranks ------------------------------------------------------------------------------------------------------ */
+/* --- two ranks ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t num_steps(const struct pccl_schedule *schedule)
 {
@@ -82,7 +83,7 @@ static void test_two_ranks(void **state)
     pccl_topology_free(topology);
 }
 
-/* --- never behind ----------------------------------------------------------------------------------------------------- */
+/* --- never behind ------------------------------------------------------------------------------------------------- */
 
 static const char *const topologies[] = {
     "star:17", "ring:9", "mesh:4x4", "mesh:3x3", "torus:4x4", "torus:3x2x2", "hypercube:4", "fattree:4x4:taper=2",
@@ -129,17 +130,17 @@ static void check_case(const struct pccl_topology *topology, const struct pccl_r
         wrong = replay(first_use->schedule, topology->num_devices);
     }
     if (wrong != NULL || thorough->makespan_ps > best) {
-        fail_msg("%s, %s of %" PRId64 " bytes, %u ranks: %s takes %" PRId64 " ps, a row %" PRId64 " ps%s%s", topology->name,
-                 pccl_collective_name(request->collective), request->bytes, request->num_ranks, thorough->schedule->method,
-                 thorough->makespan_ps, best, wrong != NULL ? "; " : "", wrong != NULL ? wrong : "");
+        fail_msg("%s, %s of %" PRId64 " bytes, %u ranks: %s takes %" PRId64 " ps, a row %" PRId64 " ps; %s",
+                 topology->name, pccl_collective_name(request->collective), request->bytes, request->num_ranks,
+                 thorough->schedule->method, thorough->makespan_ps, best, wrong != NULL ? wrong : "data are right");
     }
     uint64_t behind = (uint64_t)(first_use->makespan_ps * 1000 / thorough->makespan_ps);
     tally->cases++;
     tally->behind += behind > 1000;
     if (behind > tally->worst_behind) {
         tally->worst_behind = behind;
-        snprintf(tally->worst_case, sizeof tally->worst_case, "%s, %s of %" PRId64 " bytes, %u ranks: %s, %s", topology->name,
-                 pccl_collective_name(request->collective), request->bytes, request->num_ranks, first_use->schedule->method,
+        snprintf(tally->worst_case, sizeof tally->worst_case, "%s, %" PRId64 " bytes, %u ranks: %s, not %s",
+                 topology->name, request->bytes, request->num_ranks, first_use->schedule->method,
                  thorough->schedule->method);
     }
     struct pccl_bound bound;
@@ -218,13 +219,14 @@ static void test_reduce_scatter(void **state)
     check_collective(PCCL_REDUCE_SCATTER);
 }
 
-/* --- requests ----------------------------------------------------------------------------------------------------------- */
+/* --- requests ----------------------------------------------------------------------------------------------------- */
 
 static void test_direct(void **state)
 {
     (void)state;
     struct pccl_topology *topology = make_topology("torus:4x3");
-    const enum pccl_collective served[] = {PCCL_ALLGATHER, PCCL_ALLTOALL, PCCL_GATHER, PCCL_SCATTER, PCCL_REDUCE_SCATTER};
+    const enum pccl_collective served[] = {PCCL_ALLGATHER, PCCL_ALLTOALL, PCCL_GATHER, PCCL_SCATTER,
+                                           PCCL_REDUCE_SCATTER};
     for (size_t i = 0; i < sizeof served / sizeof served[0]; i++) {
         struct pccl_request request = make_request(served[i], 11, 4096);
         request.direct = true;
@@ -245,7 +247,8 @@ static void test_unequal_blocks(void **state)
     blocks[1] = 100000;
     blocks[5] = 3;
     blocks[44] = 70000;
-    const enum pccl_collective served[] = {PCCL_ALLGATHER, PCCL_ALLTOALL, PCCL_GATHER, PCCL_SCATTER, PCCL_REDUCE_SCATTER};
+    const enum pccl_collective served[] = {PCCL_ALLGATHER, PCCL_ALLTOALL, PCCL_GATHER, PCCL_SCATTER,
+                                           PCCL_REDUCE_SCATTER};
     for (size_t i = 0; i < sizeof served / sizeof served[0]; i++) {
         struct pccl_request request = make_request(served[i], 9, 0);
         request.block_bytes = blocks;
@@ -334,7 +337,7 @@ static void test_errors(void **state)
     pccl_topology_free(topology);
 }
 
-/* --- results ------------------------------------------------------------------------------------------------------------ */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static void test_candidates(void **state)
 {
