@@ -66,6 +66,12 @@ libpcclsynth_la_SOURCES = \
 	synth/base/quantity.h \
 	synth/base/random.c \
 	synth/base/random.h \
+	synth/check/bound.c \
+	synth/check/bound_cut.c \
+	synth/check/bound_distance.c \
+	synth/check/bound_flow.c \
+	synth/check/bound_grid.c \
+	synth/check/bounding.h \
 	synth/check/expressions.c \
 	synth/check/expressions.h \
 	synth/check/programs.h \
