@@ -50,8 +50,8 @@ TESTS += $(SCRIPT_TESTS)
 # The second runs make in the build directory, which may link what the first looks at.
 tests/check/install.log: tests/check/exports.log
 
-EXTRA_DIST += $(SCRIPT_TESTS) tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh tests/valgrind.sh \
-	tests/cli tests/fuzz tests/mpi tests/regress
+EXTRA_DIST += $(SCRIPT_TESTS) tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh tests/cli \
+	tests/fuzz tests/mpi tests/programs tests/regress
 
 # Every test has a time limit.
 TEST_EXTENSIONS = .sh
