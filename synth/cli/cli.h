@@ -79,9 +79,26 @@ struct cli_text cli_gap_text(int64_t makespan_ps, int64_t bound_ps);
 
 /* --- group.c --------------------------------------------------------------------------------------------- */
 
-/* Devices of a group text ("0-15,32", names, "row:3"; see the man page). NULL: all. The caller frees *devices. */
-int cli_group_parse(const struct pccl_topology *topology, const char *text, uint32_t **devices, uint32_t *num_devices,
+/* Process groups that work at the same time, disjoint: group g has the devices first[g] .. first[g + 1] - 1. */
+struct cli_group {
+    uint32_t num_devices;
+    uint32_t *devices;
+    uint32_t num_groups;
+    uint32_t *first; /* [num_groups + 1] */
+};
+
+/* Groups from text ("0-15,32", names, "row:3", "row:0+row:1"; see the man page). NULL: all devices. */
+int cli_group_parse(const struct pccl_topology *topology, const char *text, struct cli_group *group,
                     struct pccl_error *error);
+void cli_group_free(struct cli_group *group);
+
+/* --- pattern.c ------------------------------------------------------------------------------------------- */
+
+/* The same collective in every group at once, as the pattern of a custom request. `request` is that of one group, whose
+ * devices and number of ranks do not matter. The caller frees *pattern with cli_pattern_free. */
+int cli_pattern_create(const struct pccl_request *request, const struct cli_group *group, struct pccl_demand **pattern,
+                       struct pccl_error *error);
+void cli_pattern_free(struct pccl_demand *pattern);
 
 /* --- output.c -------------------------------------------------------------------------------------------- */
 

@@ -25,8 +25,10 @@ static const struct cli_option options[] = {
 
 struct job {
     struct pccl_topology *topology;
-    uint32_t *devices;
+    struct cli_group group;
+    enum pccl_collective collective; /* of each group; the request's is custom if there are several */
     struct pccl_request request;
+    struct pccl_demand *pattern; /* several groups only */
     struct pccl_options options;
     struct pccl_result *result;
     struct pccl_bound bound;
@@ -103,17 +105,39 @@ static int read_collective(const struct cli_arguments *arguments, struct pccl_re
 static int read_group(const struct cli_arguments *arguments, struct job *job)
 {
     struct pccl_error error = {""};
-    int status =
-        cli_group_parse(job->topology, cli_value(arguments, "group"), &job->devices, &job->request.num_ranks, &error);
-    job->request.devices = job->devices;
+    int status = cli_group_parse(job->topology, cli_value(arguments, "group"), &job->group, &error);
     if (status == PCCL_ERR_INVALID)
         cli_error("--group: %s", error.message);
     if (status)
         return status == PCCL_ERR_INVALID ? CLI_USAGE : cli_fail(status, &error, NULL);
-    if (job->request.num_ranks >= 2)
+    uint32_t smallest = UINT32_MAX;
+    for (uint32_t g = 0; g < job->group.num_groups; g++) {
+        uint32_t size = job->group.first[g + 1] - job->group.first[g];
+        smallest = size < smallest ? size : smallest;
+    }
+    job->request.devices = job->group.devices;
+    job->request.num_ranks = smallest; /* so that the root is checked against every group */
+    if (smallest >= 2)
         return CLI_OK;
-    cli_error("--group: it has one device only; expected two or more");
+    cli_error("--group: a group has one device only; expected two or more");
     return CLI_USAGE;
+}
+
+/* Several groups at once become one pattern among all their ranks. */
+static int join_groups(struct job *job)
+{
+    struct pccl_error error = {""};
+    job->collective = job->request.collective;
+    if (job->group.num_groups > 1) {
+        int status = cli_pattern_create(&job->request, &job->group, &job->pattern, &error);
+        if (status)
+            return cli_fail(status, &error, NULL);
+        job->request.collective = PCCL_CUSTOM;
+        job->request.custom = job->pattern;
+        job->request.root = 0;
+    }
+    job->request.num_ranks = job->group.num_devices;
+    return CLI_OK;
 }
 
 /* The command line into a job; the caller frees it in every case. */
@@ -136,6 +160,8 @@ static int read_job(const struct cli_arguments *arguments, struct job *job)
         code = read_group(arguments, job);
     if (code == CLI_OK)
         code = read_root(arguments, &job->request);
+    if (code == CLI_OK)
+        code = join_groups(job);
     return code;
 }
 
@@ -191,7 +217,8 @@ static void print_json(const struct job *job)
     snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)pccl_schedule_digest(schedule));
     printf("{");
     cli_json_string(stdout, "topology", job->topology->name, true);
-    cli_json_string(stdout, "collective", pccl_collective_name(job->request.collective), false);
+    cli_json_string(stdout, "collective", pccl_collective_name(job->collective), false);
+    cli_json_integer(stdout, "groups", job->group.num_groups, false);
     cli_json_integer(stdout, "ranks", job->request.num_ranks, false);
     cli_json_integer(stdout, "bytes", job->request.bytes, false);
     cli_json_integer(stdout, "makespan_ps", makespan_ps, false);
@@ -216,8 +243,11 @@ static void print_table(const struct job *job, const char *output)
 {
     const struct pccl_schedule *schedule = job->result->schedule;
     int64_t makespan_ps = job->simulation.makespan_ps;
-    printf("%s of %s among %u ranks on %s\n\n", pccl_collective_name(job->request.collective),
-           cli_bytes_text(job->request.bytes).text, job->request.num_ranks, job->topology->name);
+    printf("%s of %s among %u ranks", pccl_collective_name(job->collective), cli_bytes_text(job->request.bytes).text,
+           job->request.num_ranks);
+    if (job->group.num_groups > 1)
+        printf(" in %u groups at once", job->group.num_groups);
+    printf(" on %s\n\n", job->topology->name);
     printf("finish      %s (simulated)\n", cli_time_text(makespan_ps).text);
     printf("bound       %s (no schedule is faster: %s)\n", cli_time_text(job->bound.bound_ps).text,
            job->bound.argument ? job->bound.argument : "-");
@@ -249,7 +279,8 @@ static int run(const struct cli_arguments *arguments)
     else if (code == CLI_OK)
         print_table(&job, output);
     pccl_result_free(job.result);
-    free(job.devices);
+    cli_pattern_free(job.pattern);
+    cli_group_free(&job.group);
     pccl_topology_free(job.topology);
     return code;
 }
@@ -265,6 +296,7 @@ const struct cli_command cli_command_synth = {
                "Examples:\n"
                "  pccl synth -t torus:4x4 -c allgather -s 1MiB -o gather.json\n"
                "  pccl synth -t mesh:8x8 -c alltoall -g row:0-1 --relays\n"
+               "  pccl synth -t mesh:4x4 -c allgather -g each:row --relays\n"
                "  pccl synth -t star:16 -c broadcast -s 8 -r 3 --json\n",
     .run = run,
 };

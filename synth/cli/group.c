@@ -1,8 +1,10 @@
-/* Group: which devices take part, in the order of their ranks.
- *   group = item {"," item}
- *   item  = "all" | device | device "-" device [":" step] | ("row" | "column" | "dim" K) ":" coordinate ["-"
- * coordinate] A device is its number or its name. Rows, columns and dimensions exist on grids; a row fixes the first
- * coordinate, a column the last one. */
+/* Groups: which devices take part, in the order of their ranks.
+ *   groups = group {"+" group} | "each:" ("row" | "column" | "dim" K)
+ *   group  = item {"," item}
+ *   item   = "all" | device | device "-" device [":" step]
+ *          | ("row" | "column" | "dim" K) ":" coordinate ["-" coordinate]
+ * A device is its number or its name. Rows, columns and dimensions exist on grids; a row fixes the first coordinate, a
+ * column the last one. "each:row" is a group of every row. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +14,7 @@
 
 struct parser {
     const struct pccl_topology *topology;
-    uint32_t *devices;
-    uint32_t num_devices;
+    struct cli_group *group;
     bool *taken; /* by device */
     struct pccl_error *error;
 };
@@ -32,7 +33,7 @@ static int take_device(struct parser *parser, const char *item, uint32_t device)
         return PCCL_ERR_INVALID;
     }
     parser->taken[device] = true;
-    parser->devices[parser->num_devices++] = device;
+    parser->group->devices[parser->group->num_devices++] = device;
     return PCCL_SUCCESS;
 }
 
@@ -151,35 +152,83 @@ static int take_item(struct parser *parser, const char *item)
     return take_range(parser, item, text);
 }
 
-static int take_items(struct parser *parser, const char *text)
+/* One group, up to a '+' or the end. */
+static int take_group(struct parser *parser, const char *text, size_t length)
 {
     char item[MAX_ITEM];
-    for (;;) {
-        size_t length = strcspn(text, ",");
-        if (length >= sizeof(item))
+    for (const char *end = text + length;;) {
+        size_t size = strcspn(text, ",+");
+        if (size >= sizeof(item))
             return complain(parser, text, "too long; expected at most 127 characters between commas");
-        memcpy(item, text, length);
-        item[length] = '\0';
+        memcpy(item, text, size);
+        item[size] = '\0';
         int status = take_item(parser, item);
+        if (status || text + size == end)
+            return status;
+        text += size + 1;
+    }
+}
+
+static void begin_group(struct parser *parser)
+{
+    parser->group->first[parser->group->num_groups++] = parser->group->num_devices;
+}
+
+static int take_groups(struct parser *parser, const char *text)
+{
+    for (;;) {
+        size_t length = strcspn(text, "+");
+        if (parser->group->num_groups == parser->topology->num_devices)
+            return complain(parser, text, "more groups than devices");
+        begin_group(parser);
+        int status = take_group(parser, text, length);
         if (status || text[length] == '\0')
             return status;
         text += length + 1;
     }
 }
 
-int cli_group_parse(const struct pccl_topology *topology, const char *text, uint32_t **devices, uint32_t *num_devices,
+/* "each:row": `text` is what follows the colon. */
+static int take_each(struct parser *parser, const char *text)
+{
+    char item[MAX_ITEM], interval[16], *rest;
+    uint32_t dimension = PCCL_NONE;
+    snprintf(item, sizeof(item), "%.20s:", text);
+    if (!is_slice(parser->topology, item, &dimension, &rest) || dimension >= parser->topology->num_dimensions)
+        return complain(parser, text, "expected each:row, each:column or each:dimK, on a grid");
+    for (uint32_t i = 0; i < parser->topology->dimensions[dimension]; i++) {
+        begin_group(parser);
+        snprintf(interval, sizeof(interval), "%u", i);
+        int status = take_slice(parser, text, dimension, interval);
+        if (status)
+            return status;
+    }
+    return PCCL_SUCCESS;
+}
+
+int cli_group_parse(const struct pccl_topology *topology, const char *text, struct cli_group *group,
                     struct pccl_error *error)
 {
-    struct parser parser = {.topology = topology, .error = error};
-    parser.devices = malloc((size_t)topology->num_devices * sizeof(*parser.devices));
+    struct parser parser = {.topology = topology, .group = group, .error = error};
+    *group = (struct cli_group){0};
+    group->devices = malloc((size_t)topology->num_devices * sizeof(*group->devices));
+    group->first = malloc(((size_t)topology->num_devices + 1) * sizeof(*group->first));
     parser.taken = calloc(topology->num_devices, sizeof(*parser.taken));
-    int status = parser.devices && parser.taken ? take_items(&parser, text ? text : "all") : PCCL_ERR_MEMORY;
+    int status = group->devices && group->first && parser.taken ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
+    if (!status)
+        status = text && strncmp(text, "each:", 5) == 0 ? take_each(&parser, text + 5)
+                                                        : take_groups(&parser, text ? text : "all");
     free(parser.taken);
-    if (status) {
-        free(parser.devices);
-        return status;
-    }
-    *devices = parser.devices;
-    *num_devices = parser.num_devices;
-    return PCCL_SUCCESS;
+    if (status)
+        cli_group_free(group);
+    else
+        group->first[group->num_groups] = group->num_devices;
+    return status;
+}
+
+void cli_group_free(struct cli_group *group)
+{
+    free(group->first);
+    free(group->devices);
+    *group = (struct cli_group){0};
 }

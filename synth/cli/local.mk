@@ -24,6 +24,7 @@ pccl_SOURCES = \
 	synth/cli/metrics_cut.h \
 	synth/cli/options.c \
 	synth/cli/output.c \
+	synth/cli/pattern.c \
 	synth/cli/plot.h \
 	synth/cli/plot_colour.c \
 	synth/cli/plot_layout.c \

@@ -20,6 +20,18 @@ ranks names 2 star:5 d1,d4
 ranks name-range 3 star:5 d1-d3
 ranks all 5 star:5 all
 
+# Several groups at once.
+ranks rows-at-once 8 mesh:4x4 row:0+row:2
+ranks each-row 16 mesh:4x4 each:row
+ranks each-plane 8 mesh:2x2x2 each:dim1
+check "each row, all-gather" 0 "$PCCL" synth -t mesh:3x4 -c allgather -g each:row -s 4KiB --relays --json -o rows.json
+holds "three groups" out '"groups": 3,'
+check "verify three groups" 0 "$PCCL" verify rows.json
+check "explain three groups" 0 "$PCCL" explain rows.json
+check "plot three groups" 0 "$PCCL" plot rows.json -o rows.svg
+check "each column, all-reduce" 0 "$PCCL" synth -t torus:3x4 -c allreduce -g each:column -s 4KiB -o columns.json
+check "verify four groups" 0 "$PCCL" verify columns.json
+
 wrong()
 {
     refuses "group '$1'" 2 "$2" "$PCCL" synth -t mesh:4x4 -c allgather -g "$1"
@@ -30,6 +42,11 @@ wrong "0,0" "already in the group"
 wrong "0-3,2" "already in the group"
 wrong "0-16" "no such device.*0-15"
 wrong "16" "no such device"
+wrong "0-3+2" "already in the group"
+wrong "0-3+" "no such device"
+wrong "0-3+9" "one device only"
+wrong "each:" "each:row"
+wrong "each:dim7" "each:row"
 wrong "5-2" "must not come after"
 wrong "0-4:0" "step"
 wrong "0-4:x" "step"

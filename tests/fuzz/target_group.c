@@ -8,14 +8,16 @@ static void parse_group(const char *generator, const char *text)
 {
     struct pccl_topology *topology;
     struct pccl_error error;
-    uint32_t *devices, count;
+    struct cli_group group;
     if (pccl_topology_create(generator, &topology, &error))
         abort();
-    if (cli_group_parse(topology, text, &devices, &count, &error) == PCCL_SUCCESS) {
-        for (uint32_t i = 0; i < count; i++)
-            if (devices[i] >= topology->num_devices)
+    if (cli_group_parse(topology, text, &group, &error) == PCCL_SUCCESS) {
+        for (uint32_t i = 0; i < group.num_devices; i++)
+            if (group.devices[i] >= topology->num_devices)
                 abort();
-        free(devices);
+        if (group.num_groups == 0 || group.first[group.num_groups] != group.num_devices)
+            abort();
+        cli_group_free(&group);
     }
     pccl_topology_free(topology);
 }

@@ -58,7 +58,8 @@ skip() {
     echo "SKIP $1: $2"
 }
 
-# start NAME SECONDS "ENVIRONMENT" MPIRUN-ARGUMENTS...: runs into $logs/NAME.log; $start_status, $start_seconds.
+# start NAME SECONDS "ENVIRONMENT" MPIRUN-ARGUMENTS...: runs; sets $start_status and $start_seconds. The program's own
+# output is in $logs/NAME.out, what goes to stderr (pccl's lines too) in NAME.err, both in NAME.log.
 start() {
     start_name=$1
     start_limit=$2
@@ -69,8 +70,9 @@ start() {
     start_status=0
     # shellcheck disable=SC2086 # the environment is words
     TEST_SECONDS=$start_limit timeout -k 5 $((start_limit + 5)) \
-        env $start_environment "$mpirun" --oversubscribe --bind-to none "$@" >"$logs/$start_name.log" 2>&1 </dev/null ||
-        start_status=$?
+        env $start_environment "$mpirun" --oversubscribe --bind-to none "$@" \
+        >"$logs/$start_name.out" 2>"$logs/$start_name.err" </dev/null || start_status=$?
+    cat "$logs/$start_name.err" "$logs/$start_name.out" >"$logs/$start_name.log"
     start_seconds=$(($(date +%s) - start_began))
 }
 
