@@ -105,6 +105,9 @@ static void show_absent(const bool *absent, uint32_t num_ranks)
     char list[256];
     list_ranks(absent, num_ranks, list, sizeof list);
     opal_show_help("help-mpi-coll-pccl.txt", "ranks absent", true, coll_pccl_parameters.agreement_timeout, list);
+    if (coll_pccl_parameters.verbose > 0) {
+        opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: ranks without pccl: %s", list);
+    }
 }
 
 /* --- the handshake --------------------------------------------------------------------------------------------------- */
@@ -234,6 +237,10 @@ static bool compare_records(const struct coll_pccl_record *records, uint32_t num
             opal_show_help("help-mpi-coll-pccl.txt", "ranks differ", true, compared[f].name, records[0].host, different,
                            records[different].host);
         }
+        if (tell && coll_pccl_parameters.verbose > 0) {
+            opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: ranks 0 and %u differ in %s", different,
+                        compared[f].name);
+        }
         return false;
     }
     return true;
@@ -245,6 +252,9 @@ static void show_topology_error(int status, const struct pccl_error *error)
     opal_show_help("help-mpi-coll-pccl.txt", "topology unusable", true, text && text[0] ? text : "(not set)",
                    placement && placement[0] ? placement : "(not set)",
                    error->message[0] ? error->message : pccl_status_text(status));
+    if (coll_pccl_parameters.verbose > 0) {
+        opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: %s", error->message);
+    }
 }
 
 /* All ranks learn each other's status; the first that failed tells why. True if none did. */

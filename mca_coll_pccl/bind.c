@@ -329,10 +329,11 @@ static size_t num_parts(const struct coll_pccl_execution *execution, const struc
 /* Requests that may be under way at once: the whole of both windows; in order, all sends. */
 static int reserve_requests(struct coll_pccl_execution *execution, size_t parts)
 {
-    size_t needed = execution->in_order ? execution->plan->sequence[PCCL_OP_SEND].count : 0;
-    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE && !execution->in_order; kind++) {
+    size_t needed = 0;
+    for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
         uint32_t count = execution->plan->sequence[kind].count;
-        needed += (count < execution->window_size ? count : execution->window_size) * parts;
+        bool all = kind == PCCL_OP_SEND && execution->in_order;
+        needed += (all || count < execution->window_size ? count : execution->window_size) * parts;
     }
     if (needed <= execution->max_requests) {
         return OMPI_SUCCESS;

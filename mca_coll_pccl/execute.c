@@ -1,6 +1,7 @@
 /* The executor: runs the operations of a program as their dependencies allow.
  *
- * An operation is ready when its count of waits is zero. Ready copies and reductions run at once; ready messages are
+ * An operation is ready when its count of waits is zero. Ready copies and reductions run at once, but copies that nothing
+ * waits for run when no message is under way: meanwhile the transport would stand still. Ready messages are
  * posted in program order as far as the window of their direction reaches. Posting releases the next message with the
  * same peer in the same direction, completing releases the successors. */
 #include <stdlib.h>
@@ -106,7 +107,12 @@ int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status
 
 static void make_ready(struct coll_pccl_execution *execution, uint32_t index)
 {
-    uint32_t kind = execution->plan->program->operations[index].kind;
+    const struct pccl_operation *operation = &execution->plan->program->operations[index];
+    uint32_t kind = operation->kind;
+    if (kind == PCCL_OP_COPY && operation->num_successors == 0) {
+        execution->local_ready[execution->plan->num_local - ++execution->num_local_last] = index;
+        return;
+    }
     if (kind > PCCL_OP_RECEIVE) {
         execution->local_ready[execution->num_local_ready++] = index;
         return;
@@ -140,14 +146,23 @@ static void complete(struct coll_pccl_execution *execution, uint32_t index)
     const struct pccl_operation *operation = &plan->program->operations[index];
     execution->remaining--;
     if (operation->kind <= PCCL_OP_RECEIVE) {
-        if (operation->kind == PCCL_OP_RECEIVE && execution->messages[index].staged && !execution->error) {
-            execution->error = coll_pccl_scatter_staged(execution, index);
-        }
         close_position(&execution->windows[operation->kind], plan->position[index], plan->sequence[operation->kind].count);
     }
     const uint32_t *successors = plan->program->successors + operation->first_successor;
     for (uint32_t i = 0; i < operation->num_successors; i++) {
         release(execution, successors[i]);
+    }
+}
+
+/* A message is done: what was received goes where it belongs. */
+static void arrive(struct coll_pccl_execution *execution, uint32_t index)
+{
+    bool is_receive = execution->plan->program->operations[index].kind == PCCL_OP_RECEIVE;
+    if (is_receive && execution->messages[index].staged) {
+        execution->error = coll_pccl_scatter_staged(execution, index);
+    }
+    if (!execution->error) {
+        complete(execution, index);
     }
 }
 
@@ -178,7 +193,7 @@ static void post(struct coll_pccl_execution *execution, uint32_t index)
         release(execution, operation->next_in_lane);
     }
     if (message->pending == 0) {
-        complete(execution, index);
+        arrive(execution, index);
     }
 }
 
@@ -215,9 +230,8 @@ static void post_ready(struct coll_pccl_execution *execution, uint32_t kind)
     }
 }
 
-static void run_local(struct coll_pccl_execution *execution)
+static void run_local(struct coll_pccl_execution *execution, uint32_t index)
 {
-    uint32_t index = execution->local_ready[--execution->num_local_ready];
     int status = coll_pccl_local_run(execution, &execution->plan->program->operations[index]);
     if (status != OMPI_SUCCESS) {
         execution->error = status;
@@ -243,7 +257,7 @@ static bool collect(struct coll_pccl_execution *execution)
         if (status != OMPI_SUCCESS) {
             execution->error = status;
         } else if (--execution->messages[index].pending == 0) {
-            complete(execution, index);
+            arrive(execution, index);
         }
     }
     return any;
@@ -251,24 +265,37 @@ static bool collect(struct coll_pccl_execution *execution)
 
 /* --- the state machine ------------------------------------------------------------------------------------------------ */
 
-void coll_pccl_execution_start(struct coll_pccl_execution *execution)
+/* Starts behind the first `done` operations of the program, which have been posted or run in program order. */
+static void start_behind(struct coll_pccl_execution *execution, uint32_t done)
 {
     const struct coll_pccl_plan *plan = execution->plan;
-    uint32_t num_operations = plan->program->num_operations;
+    const struct pccl_operation *operations = plan->program->operations;
     for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {
         struct coll_pccl_window *window = &execution->windows[kind];
         memset(window->ready, 0, 2 * words_for(plan->sequence[kind].count) * sizeof(uint64_t));
         window->first_open = window->num_ready = 0;
     }
-    execution->num_local_ready = 0;
-    execution->remaining = num_operations;
-    for (uint32_t i = 0; i < num_operations; i++) {
-        execution->messages[i].pending = 0;
-        execution->waits[i] = plan->program->operations[i].num_waits;
+    execution->num_local_ready = execution->num_local_last = 0;
+    execution->remaining = plan->program->num_operations;
+    for (uint32_t i = 0; i < plan->program->num_operations; i++) {
+        execution->waits[i] = i < done ? UINT32_MAX : operations[i].num_waits; /* the first ones never get ready again */
         if (execution->waits[i] == 0) {
             make_ready(execution, i);
         }
     }
+    for (uint32_t i = 0; i < done; i++) {
+        if (operations[i].next_in_lane != PCCL_NONE) {
+            release(execution, operations[i].next_in_lane);
+        }
+        if (execution->messages[i].pending == 0) {
+            complete(execution, i);
+        }
+    }
+}
+
+void coll_pccl_execution_start(struct coll_pccl_execution *execution)
+{
+    start_behind(execution, 0);
 }
 
 bool coll_pccl_execution_progress(struct coll_pccl_execution *execution)
@@ -277,47 +304,64 @@ bool coll_pccl_execution_progress(struct coll_pccl_execution *execution)
         post_ready(execution, PCCL_OP_RECEIVE);
         post_ready(execution, PCCL_OP_SEND);
         while (execution->num_local_ready > 0 && !execution->error) {
-            run_local(execution);
+            run_local(execution, execution->local_ready[--execution->num_local_ready]);
             post_ready(execution, PCCL_OP_SEND);
         }
     } while (collect(execution));
+    while (execution->num_requests == 0 && execution->num_local_last > 0 && !execution->error) {
+        run_local(execution, execution->local_ready[execution->plan->num_local - execution->num_local_last--]);
+    }
     return execution->remaining == 0 || execution->error;
+}
+
+/* One operation, to its end; a send may stay under way. */
+static int run_one(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct pccl_operation *operation = &execution->plan->program->operations[index];
+    const struct coll_pccl_message *message = &execution->messages[index];
+    if (operation->kind > PCCL_OP_RECEIVE) {
+        return coll_pccl_local_run(execution, operation);
+    }
+    if (is_skipped(operation, message)) {
+        return OMPI_SUCCESS;
+    }
+    int status = OMPI_SUCCESS;
+    if (operation->kind == PCCL_OP_SEND) {
+        status = message->staged ? coll_pccl_gather_staged(execution, index) : OMPI_SUCCESS;
+        return status == OMPI_SUCCESS ? coll_pccl_transport_post(execution, index) : status;
+    }
+    status = coll_pccl_transport_receive(execution, index);
+    return status == OMPI_SUCCESS && message->staged ? coll_pccl_scatter_staged(execution, index) : status;
 }
 
 /* The operations one after the other. Sends do not wait, so a rank waits only in a receive; of all messages not received
  * the first in (step, index) has been sent, since what its sender does before needs only messages of earlier steps, and
- * its receiver waits for it: there is no deadlock. */
-static int run_in_order(struct coll_pccl_execution *execution)
+ * its receiver waits for it: there is no deadlock. Sends of this size are over at once, unless the transport is short of
+ * something; then operations that wait for their end need the state machine, which goes on from there. Returns how many
+ * operations have been dealt with. */
+static uint32_t run_in_order(struct coll_pccl_execution *execution)
 {
     const struct pccl_program *program = execution->plan->program;
-    int status = OMPI_SUCCESS;
-    for (uint32_t i = 0; i < program->num_operations && status == OMPI_SUCCESS; i++) {
-        const struct pccl_operation *operation = &program->operations[i];
-        const struct coll_pccl_message *message = &execution->messages[i];
-        if (operation->kind > PCCL_OP_RECEIVE) {
-            status = coll_pccl_local_run(execution, operation);
-        } else if (is_skipped(operation, message)) {
-            continue;
-        } else if (operation->kind == PCCL_OP_SEND) {
-            status = message->staged ? coll_pccl_gather_staged(execution, i) : OMPI_SUCCESS;
-            status = status == OMPI_SUCCESS ? coll_pccl_transport_post(execution, i) : status;
-        } else {
-            status = coll_pccl_transport_receive(execution, i);
-            if (message->staged && status == OMPI_SUCCESS) {
-                status = coll_pccl_scatter_staged(execution, i);
-            }
+    for (uint32_t i = 0; i < program->num_operations; i++) {
+        execution->error = run_one(execution, i);
+        if (execution->error) {
+            return program->num_operations;
+        }
+        if (execution->messages[i].pending > 0 && program->operations[i].num_successors > 0) {
+            return i + 1;
         }
     }
-    return status == OMPI_SUCCESS ? coll_pccl_transport_wait(execution) : status;
+    execution->error = coll_pccl_transport_wait(execution);
+    return program->num_operations;
 }
 
 void coll_pccl_execution_run(struct coll_pccl_execution *execution)
 {
-    if (execution->in_order) {
-        execution->error = run_in_order(execution);
+    uint32_t done = execution->in_order ? run_in_order(execution) : 0;
+    if (execution->in_order && done == execution->plan->program->num_operations) {
         return;
     }
-    coll_pccl_execution_start(execution);
+    start_behind(execution, done);
     while (!coll_pccl_execution_progress(execution)) {
         opal_progress();
     }

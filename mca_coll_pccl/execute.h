@@ -88,8 +88,9 @@ struct coll_pccl_execution {
     uint32_t window_size;
     struct coll_pccl_window windows[2]; /* PCCL_OP_SEND, PCCL_OP_RECEIVE */
     uint32_t *waits;                    /* [num_operations] still to come */
-    uint32_t *local_ready;              /* stack of copies and reductions that may run */
-    uint32_t num_local_ready;
+    uint32_t *local_ready; /* copies and reductions that may run: a stack from the start, and one from the end of copies
+                              that nothing waits for */
+    uint32_t num_local_ready, num_local_last;
     uint32_t remaining; /* operations not finished */
     struct coll_pccl_request *requests;
     uint32_t num_requests, max_requests;

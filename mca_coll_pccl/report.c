@@ -38,11 +38,12 @@ void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_gro
         return;
     }
     group->reported[kind] |= UINT64_C(1) << band;
-    char subject[160], sizes[64] = "", low[32], time[32];
+    char subject[160], sizes[96] = "", low[32], high[32], time[32];
     print_subject(subject, comm, coll_pccl_collectives[kind].name);
     if (kind != COLL_PCCL_BARRIER && !coll_pccl_collectives[kind].sizes_private) {
-        print_bytes(low, coll_pccl_band_bytes(band));
-        snprintf(sizes, sizeof sizes, ", blocks %s %s", band == COLL_PCCL_SMALLEST_BAND ? "below twice" : "from", low);
+        print_bytes(low, band == COLL_PCCL_SMALLEST_BAND ? 1 : coll_pccl_band_bytes(band));
+        print_bytes(high, coll_pccl_band_bytes(band + 1));
+        snprintf(sizes, sizeof sizes, ", %s to below %s", low, high);
     }
     if (declined) {
         opal_output(coll_pccl_output, "%s%s: declined: %s", subject, sizes, declined);

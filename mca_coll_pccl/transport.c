@@ -56,8 +56,10 @@ int coll_pccl_transport_receive(struct coll_pccl_execution *execution, uint32_t 
 int coll_pccl_transport_wait(struct coll_pccl_execution *execution)
 {
     while (execution->num_requests > 0) {
-        ompi_request_t *request = execution->requests[execution->num_requests - 1].request;
+        struct coll_pccl_request *last = &execution->requests[execution->num_requests - 1];
+        ompi_request_t *request = last->request;
         ompi_request_wait_completion(request);
+        execution->messages[last->operation].pending--;
         execution->num_requests--;
         int status = coll_pccl_transport_finish(request);
         if (status != OMPI_SUCCESS) {
