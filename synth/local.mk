@@ -35,6 +35,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/network.c \
 	synth/algorithms/network.h \
 	synth/algorithms/order.c \
+	synth/algorithms/packed.c \
 	synth/algorithms/pairwise.c \
 	synth/algorithms/portfolio.c \
 	synth/algorithms/portfolio.h \
@@ -75,6 +76,7 @@ libpcclsynth_la_SOURCES = \
 	synth/check/expressions.c \
 	synth/check/expressions.h \
 	synth/check/programs.h \
+	synth/check/simulate.c \
 	synth/check/verify_match.c \
 	synth/check/verify_program.c \
 	synth/check/verify_races.c \

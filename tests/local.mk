@@ -5,12 +5,14 @@
 # go into tests/data/ and are opened as PCCL_TEST_DATA "/name".
 UNIT_TESTS = \
 	tests/unit/test_program \
+	tests/unit/test_simulate \
 	tests/unit/test_verify
 
 # Schedules to test with, and a machine to run programs on.
 UNIT_SAMPLES = tests/unit/samples.c tests/unit/samples.h
 UNIT_INTERPRETER = tests/unit/interpreter.c tests/unit/interpreter.h
 tests_unit_test_program_SOURCES = tests/unit/test_program.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
+tests_unit_test_simulate_SOURCES = tests/unit/test_simulate.c $(UNIT_SAMPLES)
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
 
 if HAVE_CMOCKA

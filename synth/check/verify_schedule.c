@@ -26,7 +26,7 @@ struct replay {
     struct pccl__expressions expressions;
 };
 
-/* --- structure -------------------------------------------------------------------------------------------------------- */
+/* --- structure ---------------------------------------------------------------------------------------------------- */
 
 static int check_end(const struct replay *replay, uint32_t path, uint32_t vertex, bool relays)
 {
@@ -132,7 +132,7 @@ static int check_structure(const struct replay *replay, bool relays)
     return status;
 }
 
-/* --- messages by chunk ------------------------------------------------------------------------------------------------ */
+/* --- messages by chunk -------------------------------------------------------------------------------------------- */
 
 static int sort_by_chunk(struct replay *replay)
 {
@@ -170,7 +170,7 @@ static int sort_by_chunk(struct replay *replay)
     return 0;
 }
 
-/* --- replay ----------------------------------------------------------------------------------------------------------- */
+/* --- replay ------------------------------------------------------------------------------------------------------- */
 
 static uint32_t value_at(const struct replay *replay, uint32_t chunk, uint32_t vertex)
 {
@@ -298,7 +298,7 @@ static int replay_chunk(struct replay *replay, uint32_t chunk)
     return status == 0 ? check_targets(replay, chunk) : status;
 }
 
-/* --- all together ------------------------------------------------------------------------------------------------------ */
+/* --- all together ------------------------------------------------------------------------------------------------- */
 
 static int open_replay(struct replay *replay)
 {

@@ -42,7 +42,7 @@ static int fail_at(const struct machine *machine, uint32_t number, const char *w
                       number - machine->programs->first_operation[rank], what, chunk);
 }
 
-/* --- values ----------------------------------------------------------------------------------------------------------- */
+/* --- values ------------------------------------------------------------------------------------------------------- */
 
 static uint32_t *find_value(const struct machine *machine, uint32_t rank, pccl_slot slot)
 {
@@ -136,7 +136,7 @@ static int transfer(struct machine *machine, uint32_t send, uint32_t receive)
     return status;
 }
 
-/* --- execution -------------------------------------------------------------------------------------------------------- */
+/* --- execution ---------------------------------------------------------------------------------------------------- */
 
 static void learn(struct machine *machine, uint32_t number, uint32_t from)
 {
@@ -242,7 +242,7 @@ static int run(struct machine *machine, uint32_t total)
     return status;
 }
 
-/* --- results ---------------------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static int check_target(const struct machine *machine, uint32_t chunk, uint32_t rank, uint32_t *first)
 {
@@ -304,7 +304,7 @@ static int check_barrier(const struct machine *machine)
     return status;
 }
 
-/* --- all together ------------------------------------------------------------------------------------------------------ */
+/* --- all together ------------------------------------------------------------------------------------------------- */
 
 static int start_values(struct machine *machine)
 {

@@ -61,7 +61,7 @@ bool pccl_collective_is_reduction(enum pccl_collective collective)
     return collective == PCCL_ALLREDUCE || collective == PCCL_REDUCE || collective == PCCL_REDUCE_SCATTER;
 }
 
-/* --- checking a request --------------------------------------------------------------------------------------------- */
+/* --- checking a request ------------------------------------------------------------------------------------------- */
 
 static int compare_u32(const void *left, const void *right)
 {
@@ -202,7 +202,7 @@ static int check_request(const struct pccl_request *request, uint32_t pieces, st
     return 0;
 }
 
-/* --- building ------------------------------------------------------------------------------------------------------- */
+/* --- building ----------------------------------------------------------------------------------------------------- */
 
 /* floor(index * bytes / pieces) without leaving 64 bits. */
 static int64_t piece_offset(int64_t bytes, uint32_t pieces, uint32_t index)
@@ -379,7 +379,7 @@ void pccl_demand_free(struct pccl_demand *demand)
     free(demand);
 }
 
-/* --- slots ---------------------------------------------------------------------------------------------------------- */
+/* --- slots -------------------------------------------------------------------------------------------------------- */
 
 uint32_t pccl_demand_num_input_slots(const struct pccl_demand *demand, uint32_t rank)
 {

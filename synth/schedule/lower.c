@@ -56,7 +56,7 @@ static void give_back(const struct cursor *cursor, pccl_slot slot)
     }
 }
 
-/* --- what happens later: one walk backwards ------------------------------------------------------------------------- */
+/* --- what happens later: one walk backwards ----------------------------------------------------------------------- */
 
 static uint32_t count_chunks(const struct cursor *cursor, const uint32_t *numbers, uint32_t count)
 {
@@ -109,7 +109,7 @@ static int flag_messages(struct cursor *cursor)
     return 0;
 }
 
-/* --- sends ---------------------------------------------------------------------------------------------------------- */
+/* --- sends -------------------------------------------------------------------------------------------------------- */
 
 /* Blocks that travel together are read from where they lie together: from the output area, where one of them is there. */
 static bool reads_only_input(const struct cursor *cursor, const uint32_t *chunks, uint32_t count)
@@ -147,7 +147,7 @@ static int lower_send(struct cursor *cursor, uint32_t number)
     return 0;
 }
 
-/* --- receives ------------------------------------------------------------------------------------------------------- */
+/* --- receives ----------------------------------------------------------------------------------------------------- */
 
 /* The output slot that the chunk may be received into right away, or PCCL_NONE. */
 static pccl_slot find_final_place(const struct cursor *cursor, const struct pccl_message *message, uint32_t chunk)
@@ -198,7 +198,7 @@ static int lower_receive(struct cursor *cursor, uint32_t number)
     return 0;
 }
 
-/* --- local work ----------------------------------------------------------------------------------------------------- */
+/* --- local work --------------------------------------------------------------------------------------------------- */
 
 static void add_local(struct pccl__operations *operations, uint32_t kind, uint32_t step, const struct pccl__local_step *parts,
                       uint32_t count)
@@ -341,7 +341,7 @@ static int lower_own(struct cursor *cursor)
     return 0;
 }
 
-/* --- steps ---------------------------------------------------------------------------------------------------------- */
+/* --- steps -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t count_in_step(const struct cursor *cursor, const uint32_t *numbers, uint32_t from, uint32_t count)
 {

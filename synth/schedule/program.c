@@ -19,7 +19,7 @@ void pccl_program_free(struct pccl_program *program)
     }
 }
 
-/* --- ranks at the ends of paths ------------------------------------------------------------------------------------- */
+/* --- ranks at the ends of paths ----------------------------------------------------------------------------------- */
 
 static int find_path_ranks(struct pccl__lowering *lowering)
 {
@@ -66,7 +66,7 @@ static int check_path(const struct pccl__lowering *lowering, uint32_t number)
     return 0;
 }
 
-/* --- messages by rank ----------------------------------------------------------------------------------------------- */
+/* --- messages by rank --------------------------------------------------------------------------------------------- */
 
 /* Turns counts[rank + 1] into first positions. */
 static void accumulate(uint32_t *counts, uint32_t num_ranks)
@@ -117,7 +117,7 @@ static int sort_by_rank(struct pccl__lowering *lowering, uint32_t only)
     return 0;
 }
 
-/* --- who contributed ------------------------------------------------------------------------------------------------ */
+/* --- who contributed ---------------------------------------------------------------------------------------------- */
 
 /* Replays one step on `state`: [num_ranks * num_chunks], the lowest rank that contributed to each rank's state. */
 static void replay_step(struct pccl__lowering *lowering, uint32_t *state, uint32_t begin, uint32_t end)
@@ -193,7 +193,7 @@ static int follow_contributions(struct pccl__lowering *lowering)
     return 0;
 }
 
-/* --- all together --------------------------------------------------------------------------------------------------- */
+/* --- all together ------------------------------------------------------------------------------------------------- */
 
 static int open_lowering(struct pccl__lowering *lowering, const struct pccl_schedule *schedule, uint32_t only,
                          struct pccl_error *error)

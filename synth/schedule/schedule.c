@@ -68,7 +68,7 @@ void pccl_schedule_free(struct pccl_schedule *schedule)
     free(growing);
 }
 
-/* --- paths ---------------------------------------------------------------------------------------------------------- */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t hash_links(const uint32_t *links, uint32_t num_links)
 {
@@ -166,7 +166,7 @@ uint32_t pccl_schedule_path(struct pccl_schedule *schedule, const struct pccl_to
     return *known;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------- */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 static int compare_u32(const void *left, const void *right)
 {
@@ -248,7 +248,7 @@ const uint32_t *pccl_message_chunks(const struct pccl_schedule *schedule, const 
     return schedule->list_chunks + list->first;
 }
 
-/* --- sealing -------------------------------------------------------------------------------------------------------- */
+/* --- sealing ------------------------------------------------------------------------------------------------------ */
 
 static int compare_u64(const void *left, const void *right)
 {
@@ -355,7 +355,7 @@ int pccl_schedule_seal(struct pccl_schedule *schedule)
     return status;
 }
 
-/* --- digest --------------------------------------------------------------------------------------------------------- */
+/* --- digest ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t digest_holders(uint64_t digest, const struct pccl_demand *demand, uint32_t first, uint32_t count)
 {

@@ -30,7 +30,7 @@ struct machine {
     uint32_t window;
 };
 
-/* --- the operator: composition of permutations of four things, one in each byte; associative, not commutative ------- */
+/* --- the operator: composition of permutations of four things, one in each byte; associative, not commutative ----- */
 
 static void permutation(uint8_t number, uint8_t *images)
 {
@@ -90,7 +90,7 @@ static uint8_t expected(const struct pccl_demand *demand, uint32_t chunk, int64_
     return value;
 }
 
-/* --- buffers ----------------------------------------------------------------------------------------------------------- */
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
 
 static void open_rank(struct machine *machine, uint32_t rank, const struct pccl_program *program, bool in_place)
 {
@@ -165,7 +165,7 @@ static size_t slot_size(const struct machine *machine, const struct rank_state *
     return (size_t)machine->demand->chunks[state->program->slot_chunk[position]].bytes;
 }
 
-/* --- execution --------------------------------------------------------------------------------------------------------- */
+/* --- execution ---------------------------------------------------------------------------------------------------- */
 
 static void complete(struct rank_state *state, uint32_t operation)
 {

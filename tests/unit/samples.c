@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- topology and demands --------------------------------------------------------------------------------------------- */
+/* --- topology and demands ----------------------------------------------------------------------------------------- */
 
 uint32_t sample_link(uint32_t num_devices, uint32_t source, uint32_t target)
 {
@@ -100,7 +100,7 @@ struct pccl_demand *sample_custom_demand(uint32_t num_ranks, bool reduces, bool 
     return demand;
 }
 
-/* --- textbook schedules ------------------------------------------------------------------------------------------------ */
+/* --- textbook schedules ------------------------------------------------------------------------------------------- */
 
 struct writer {
     struct pccl_schedule *schedule;
@@ -338,7 +338,7 @@ struct pccl_schedule *sample_schedule(const struct pccl_topology *topology, enum
     return writer.schedule;
 }
 
-/* --- random schedules -------------------------------------------------------------------------------------------------- */
+/* --- random schedules --------------------------------------------------------------------------------------------- */
 
 /* State of a random schedule: for each rank and chunk, low and high end of what was combined (in positions among the
  * sources); high = 0: nothing. Plain chunks: 0 .. 1. */

@@ -87,7 +87,7 @@ static void expect_rejected(int (*verify)(const struct plan *, struct pccl_error
     }
 }
 
-/* --- what is right ---------------------------------------------------------------------------------------------------- */
+/* --- what is right ------------------------------------------------------------------------------------------------ */
 
 static void test_samples(void **state)
 {
@@ -136,7 +136,7 @@ static void test_random(void **state)
     }
 }
 
-/* --- broken schedules --------------------------------------------------------------------------------------------------- */
+/* --- broken schedules --------------------------------------------------------------------------------------------- */
 
 static void test_schedule_indices(void **state)
 {
@@ -293,7 +293,7 @@ static void test_schedule_expressions(void **state)
     close_plan(&plan);
 }
 
-/* --- broken programs ----------------------------------------------------------------------------------------------------- */
+/* --- broken programs ---------------------------------------------------------------------------------------------- */
 
 static void test_program_indices(void **state)
 {
@@ -513,7 +513,7 @@ static void test_program_barrier(void **state)
     close_plan(&plan);
 }
 
-/* --- random changes -------------------------------------------------------------------------------------------------------- */
+/* --- random changes ----------------------------------------------------------------------------------------------- */
 
 static uint32_t odd_value(struct pccl__random *random, uint32_t value)
 {

@@ -1,0 +1,379 @@
+/* List scheduling of a schedule's messages in their own order, see doc/cost-model.md. */
+#include "pccl/simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+
+#define LATEST_PS (INT64_MAX / 4) /* no time may be later: sums of a few still fit */
+
+/* A path with all that a message over it needs at hand. */
+struct route {
+    uint32_t source, target; /* numbers among the ends of paths */
+    uint32_t first_hop, num_hops;
+    int64_t latency_ps;      /* of the whole path */
+    int64_t bytes;           /* of the last message; hold_ps of the hops belongs to it */
+    int64_t longest_ps;      /* the longest hold */
+};
+
+struct hop {
+    uint32_t link, capacity;
+    int64_t offset_ps; /* latencies of the links before it */
+    int64_t hold_ps;
+};
+
+/* Where a chunk with one source and one target is, and since when. */
+struct whereabouts {
+    int64_t since_ps;
+    uint32_t end; /* PCCL_NONE: not moved yet */
+};
+
+/* A message that a receiver's CPU has to deal with. */
+struct arrival {
+    int64_t arrival_ps;
+    uint32_t message;
+};
+
+struct simulator {
+    const struct pccl_topology *topology;
+    const struct pccl_schedule *schedule;
+    struct pccl_error *error;
+    uint32_t num_ends;
+    uint32_t *vertex;              /* [num_ends] */
+    struct route *routes;          /* [num_paths] */
+    struct hop *hops;              /* [num_path_links] */
+    int64_t *capacity_free_ps;     /* [num_capacities] */
+    int64_t *cpu_free_ps;          /* [num_ends] */
+    bool barrier;                  /* a message waits for all that its sender received, whatever it carries */
+    int64_t *ready_ps;             /* [num_ends * num_chunks] (barrier: [num_ends]), NULL if whereabouts do */
+    struct whereabouts *whereabouts; /* [num_chunks] if all chunks have one source and one target, else NULL */
+    int64_t *finish_ps;            /* of the messages of one step, or the caller's array for all */
+    struct arrival *arrivals;      /* of one step */
+    int64_t *start_ps, *link_bytes; /* the caller's, or NULL */
+};
+
+static int64_t add_limited(int64_t a, int64_t b)
+{
+    return a > LATEST_PS - b ? LATEST_PS : a + b;
+}
+
+/* --- preparation -------------------------------------------------------------------------------------------------- */
+
+/* The number of a vertex among the ends of paths. */
+static uint32_t number_end(struct simulator *simulator, uint32_t *end_of, uint32_t vertex)
+{
+    if (end_of[vertex] == PCCL_NONE) {
+        simulator->vertex[simulator->num_ends] = vertex;
+        end_of[vertex] = simulator->num_ends++;
+    }
+    return end_of[vertex];
+}
+
+static int prepare_route(struct simulator *simulator, uint32_t *end_of, uint32_t number)
+{
+    const struct pccl_topology *topology = simulator->topology;
+    const struct pccl_schedule *schedule = simulator->schedule;
+    const struct pccl_path *path = &schedule->paths[number];
+    struct route *route = &simulator->routes[number];
+    if (path->source >= topology->num_vertices || path->target >= topology->num_vertices || path->num_links == 0 ||
+        (uint64_t)path->first_link + path->num_links > schedule->num_path_links) {
+        return pccl__fail(simulator->error, PCCL_ERR_INVALID, "path %u does not fit topology \"%s\"", number, topology->name);
+    }
+    *route = (struct route){.source = number_end(simulator, end_of, path->source),
+                            .target = number_end(simulator, end_of, path->target),
+                            .first_hop = path->first_link, .num_hops = path->num_links, .bytes = -1};
+    uint32_t vertex = path->source;
+    for (uint32_t i = 0; i < path->num_links; i++) {
+        uint32_t link = schedule->path_links[path->first_link + i];
+        if (link >= topology->num_links || topology->links[link].source != vertex) {
+            return pccl__fail(simulator->error, PCCL_ERR_INVALID, "path %u uses link %u from vertex %u, which topology \"%s\" "
+                              "does not have", number, link, vertex, topology->name);
+        }
+        simulator->hops[path->first_link + i] = (struct hop){.link = link, .capacity = topology->links[link].capacity,
+                                                             .offset_ps = route->latency_ps};
+        route->latency_ps = add_limited(route->latency_ps, topology->links[link].latency_ps);
+        vertex = topology->links[link].target;
+    }
+    return 0;
+}
+
+static int prepare_routes(struct simulator *simulator)
+{
+    const struct pccl_topology *topology = simulator->topology;
+    const struct pccl_schedule *schedule = simulator->schedule;
+    uint32_t *end_of = pccl__array_new(topology->num_vertices, sizeof *end_of);
+    simulator->vertex = pccl__array_new(topology->num_vertices, sizeof *simulator->vertex);
+    simulator->routes = pccl__array_new(schedule->num_paths, sizeof *simulator->routes);
+    simulator->hops = pccl__array_new(schedule->num_path_links, sizeof *simulator->hops);
+    int status = 0;
+    if (end_of == NULL || simulator->vertex == NULL || simulator->routes == NULL || simulator->hops == NULL) {
+        status = pccl__fail_memory(simulator->error);
+    } else {
+        memset(end_of, 0xff, topology->num_vertices * sizeof *end_of);
+    }
+    for (uint32_t i = 0; i < schedule->num_paths && status == 0; i++) {
+        status = prepare_route(simulator, end_of, i);
+    }
+    free(end_of);
+    return status;
+}
+
+static bool is_unicast(const struct pccl_demand *demand)
+{
+    for (uint32_t i = 0; i < demand->num_chunks; i++) {
+        if (demand->chunks[i].num_sources != 1 || demand->chunks[i].num_targets != 1) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int prepare_state(struct simulator *simulator)
+{
+    const struct pccl_demand *demand = simulator->schedule->demand;
+    simulator->capacity_free_ps = pccl__array_new(simulator->topology->num_capacities, sizeof(int64_t));
+    simulator->cpu_free_ps = pccl__array_new(simulator->num_ends, sizeof(int64_t));
+    bool complete = simulator->capacity_free_ps != NULL && simulator->cpu_free_ps != NULL;
+    if (is_unicast(demand)) {
+        simulator->whereabouts = pccl__array_new(demand->num_chunks, sizeof *simulator->whereabouts);
+        complete = complete && simulator->whereabouts != NULL;
+        for (uint32_t i = 0; i < demand->num_chunks && complete; i++) {
+            simulator->whereabouts[i].end = PCCL_NONE;
+        }
+    } else {
+        simulator->barrier = demand->collective == PCCL_BARRIER;
+        simulator->ready_ps = pccl__array_new(simulator->num_ends,
+                                              (simulator->barrier ? 1 : demand->num_chunks) * sizeof(int64_t));
+        complete = complete && simulator->ready_ps != NULL;
+    }
+    return complete ? 0 : pccl__fail_memory(simulator->error);
+}
+
+/* Checks the messages and finds the largest number of them in one step. */
+static int prepare_steps(struct simulator *simulator, bool keep_finish)
+{
+    const struct pccl_schedule *schedule = simulator->schedule;
+    uint32_t in_step = 0, largest = 0;
+    for (uint32_t i = 0; i < schedule->num_messages; i++) {
+        const struct pccl_message *message = &schedule->messages[i];
+        uint32_t step_before = i > 0 ? schedule->messages[i - 1].step : message->step;
+        bool fits = message->path < schedule->num_paths && message->step >= step_before &&
+                    message->payload < (message->list ? schedule->num_lists : schedule->demand->num_chunks);
+        if (fits && message->list) {
+            const struct pccl_chunk_list *list = &schedule->lists[message->payload];
+            fits = (uint64_t)list->first + list->count <= schedule->num_list_chunks;
+            for (uint32_t j = 0; fits && j < list->count; j++) {
+                fits = schedule->list_chunks[list->first + j] < schedule->demand->num_chunks;
+            }
+        }
+        if (!fits) {
+            return pccl__fail(simulator->error, PCCL_ERR_INVALID, "message %u names a path or chunk that does not exist, or is "
+                              "not in order of steps", i);
+        }
+        in_step = message->step == step_before ? in_step + 1 : 1;
+        largest = in_step > largest ? in_step : largest;
+    }
+    simulator->arrivals = pccl__array_new(largest, sizeof *simulator->arrivals);
+    simulator->finish_ps = keep_finish ? simulator->finish_ps : pccl__array_new(largest, sizeof(int64_t));
+    return simulator->arrivals != NULL && simulator->finish_ps != NULL ? 0 : pccl__fail_memory(simulator->error);
+}
+
+/* --- one step ----------------------------------------------------------------------------------------------------- */
+
+/* Since when a vertex has a chunk, where that is kept for each of them. */
+static int64_t *find_ready_ps(const struct simulator *simulator, uint32_t end, uint32_t chunk)
+{
+    size_t cell = simulator->barrier ? end : (size_t)end * simulator->schedule->demand->num_chunks + chunk;
+    return &simulator->ready_ps[cell];
+}
+
+/* When the sender has all that the message carries; *bytes: how much that is. */
+static int64_t find_ready(const struct simulator *simulator, const struct pccl_message *message, uint32_t end, int64_t *bytes)
+{
+    const struct pccl_demand *demand = simulator->schedule->demand;
+    uint32_t count;
+    const uint32_t *chunks = pccl_message_chunks(simulator->schedule, message, &count);
+    int64_t ready_ps = 0;
+    *bytes = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t chunk = chunks[i];
+        int64_t chunk_ps;
+        if (simulator->ready_ps != NULL) {
+            chunk_ps = *find_ready_ps(simulator, end, chunk);
+        } else {
+            /* Only the last place is remembered. From an earlier one the chunk can go at once if that is its source;
+             * otherwise the later time stands in, which is never too early. */
+            const struct whereabouts *where = &simulator->whereabouts[chunk];
+            bool at_source = demand->devices[demand->holders[demand->chunks[chunk].first_source]] == simulator->vertex[end];
+            chunk_ps = where->end == end || !at_source ? where->since_ps : 0;
+        }
+        ready_ps = chunk_ps > ready_ps ? chunk_ps : ready_ps;
+        *bytes = *bytes > INT64_MAX - demand->chunks[chunk].bytes ? INT64_MAX : *bytes + demand->chunks[chunk].bytes;
+    }
+    return ready_ps;
+}
+
+static void set_bytes(const struct simulator *simulator, struct route *route, int64_t bytes)
+{
+    route->bytes = bytes;
+    route->longest_ps = 0;
+    for (uint32_t i = 0; i < route->num_hops; i++) {
+        struct hop *hop = &simulator->hops[route->first_hop + i];
+        hop->hold_ps = pccl_transfer_ps(bytes, simulator->topology->links[hop->link].ps_per_mib);
+        route->longest_ps = hop->hold_ps > route->longest_ps ? hop->hold_ps : route->longest_ps;
+    }
+}
+
+/* Sends a message as early as data, CPU and every capacity allow; *arrival_ps: when it has reached the receiver. */
+static int send_message(struct simulator *simulator, uint32_t number, int64_t *arrival_ps)
+{
+    const struct pccl_message *message = &simulator->schedule->messages[number];
+    struct route *route = &simulator->routes[message->path];
+    struct hop *hops = simulator->hops + route->first_hop;
+    int64_t bytes, start_ps = find_ready(simulator, message, route->source, &bytes);
+    if (bytes != route->bytes) {
+        set_bytes(simulator, route, bytes);
+    }
+    int64_t *cpu_free_ps = &simulator->cpu_free_ps[route->source];
+    start_ps = *cpu_free_ps > start_ps ? *cpu_free_ps : start_ps;
+    start_ps = add_limited(start_ps, simulator->topology->vertices[simulator->vertex[route->source]].send_overhead_ps);
+    *cpu_free_ps = start_ps;
+    for (uint32_t i = 0; i < route->num_hops; i++) {
+        int64_t free_ps = simulator->capacity_free_ps[hops[i].capacity] - hops[i].offset_ps;
+        start_ps = free_ps > start_ps ? free_ps : start_ps;
+    }
+    *arrival_ps = add_limited(add_limited(start_ps, route->latency_ps), route->longest_ps);
+    if (*arrival_ps >= LATEST_PS) {
+        return pccl__fail(simulator->error, PCCL_ERR_OVERFLOW, "message %u would arrive later than %lld ps", number,
+                          (long long)LATEST_PS);
+    }
+    for (uint32_t i = 0; i < route->num_hops; i++) {
+        simulator->capacity_free_ps[hops[i].capacity] = start_ps + hops[i].offset_ps + hops[i].hold_ps;
+        if (simulator->link_bytes != NULL) {
+            int64_t *crossed = &simulator->link_bytes[hops[i].link];
+            *crossed = *crossed > INT64_MAX - bytes ? INT64_MAX : *crossed + bytes;
+        }
+    }
+    if (simulator->start_ps != NULL) {
+        simulator->start_ps[number] = start_ps;
+    }
+    return 0;
+}
+
+static int compare_arrivals(const void *left, const void *right)
+{
+    const struct arrival *a = left, *b = right;
+    if (a->arrival_ps != b->arrival_ps) {
+        return a->arrival_ps < b->arrival_ps ? -1 : 1;
+    }
+    return a->message < b->message ? -1 : a->message > b->message;
+}
+
+/* Receivers' CPUs take in what arrived in a step, first come, first served. */
+static void receive_messages(struct simulator *simulator, uint32_t first, uint32_t end, int64_t *finish_ps)
+{
+    uint32_t count = 0;
+    const struct pccl_vertex *vertices = simulator->topology->vertices;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t target = simulator->routes[simulator->schedule->messages[i].path].target;
+        if (vertices[simulator->vertex[target]].receive_overhead_ps > 0) {
+            simulator->arrivals[count++] = (struct arrival){finish_ps[i - first], i};
+        }
+    }
+    qsort(simulator->arrivals, count, sizeof *simulator->arrivals, compare_arrivals);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = simulator->arrivals[i].message;
+        uint32_t target = simulator->routes[simulator->schedule->messages[number].path].target;
+        int64_t *cpu_free_ps = &simulator->cpu_free_ps[target];
+        int64_t begin_ps = *cpu_free_ps > simulator->arrivals[i].arrival_ps ? *cpu_free_ps : simulator->arrivals[i].arrival_ps;
+        *cpu_free_ps = add_limited(begin_ps, vertices[simulator->vertex[target]].receive_overhead_ps);
+        finish_ps[number - first] = *cpu_free_ps;
+    }
+}
+
+/* From now on the receiver can send on what it got. */
+static void deliver(struct simulator *simulator, const struct pccl_message *message, int64_t finish_ps)
+{
+    uint32_t count, end = simulator->routes[message->path].target;
+    const uint32_t *chunks = pccl_message_chunks(simulator->schedule, message, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (simulator->ready_ps != NULL) {
+            int64_t *ready_ps = find_ready_ps(simulator, end, chunks[i]);
+            bool replaces = !message->reduce && !simulator->barrier;
+            *ready_ps = finish_ps > *ready_ps || replaces ? finish_ps : *ready_ps;
+        } else {
+            simulator->whereabouts[chunks[i]] = (struct whereabouts){finish_ps, end};
+        }
+    }
+}
+
+static int run_step(struct simulator *simulator, uint32_t first, uint32_t end, int64_t *finish_ps, int64_t *makespan_ps)
+{
+    int status = 0;
+    for (uint32_t i = first; i < end && status == 0; i++) {
+        status = send_message(simulator, i, &finish_ps[i - first]);
+    }
+    if (status != 0) {
+        return status;
+    }
+    receive_messages(simulator, first, end, finish_ps);
+    for (uint32_t i = first; i < end; i++) {
+        deliver(simulator, &simulator->schedule->messages[i], finish_ps[i - first]);
+        *makespan_ps = finish_ps[i - first] > *makespan_ps ? finish_ps[i - first] : *makespan_ps;
+    }
+    return 0;
+}
+
+static int run_steps(struct simulator *simulator, bool keep_finish, int64_t *makespan_ps)
+{
+    const struct pccl_schedule *schedule = simulator->schedule;
+    int status = 0;
+    for (uint32_t first = 0, end = 0; first < schedule->num_messages && status == 0; first = end) {
+        while (end < schedule->num_messages && schedule->messages[end].step == schedule->messages[first].step) {
+            end++;
+        }
+        status = run_step(simulator, first, end, simulator->finish_ps + (keep_finish ? first : 0), makespan_ps);
+    }
+    if (status == 0 && *makespan_ps >= LATEST_PS) {
+        status = pccl__fail(simulator->error, PCCL_ERR_OVERFLOW, "the schedule would end later than %lld ps",
+                            (long long)LATEST_PS);
+    }
+    return status;
+}
+
+int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedule *schedule, struct pccl_simulation *simulation,
+                  struct pccl_error *error)
+{
+    struct simulator simulator = {.topology = topology, .schedule = schedule, .error = error,
+                                  .finish_ps = simulation->finish_ps, .start_ps = simulation->start_ps,
+                                  .link_bytes = simulation->link_bytes};
+    bool keep_finish = simulation->finish_ps != NULL;
+    simulation->makespan_ps = 0;
+    if (simulation->link_bytes != NULL) {
+        memset(simulation->link_bytes, 0, topology->num_links * sizeof(int64_t));
+    }
+    int status = prepare_routes(&simulator);
+    if (status == 0) {
+        status = prepare_state(&simulator);
+    }
+    if (status == 0) {
+        status = prepare_steps(&simulator, keep_finish);
+    }
+    if (status == 0) {
+        status = run_steps(&simulator, keep_finish, &simulation->makespan_ps);
+    }
+    free(simulator.vertex);
+    free(simulator.routes);
+    free(simulator.hops);
+    free(simulator.capacity_free_ps);
+    free(simulator.cpu_free_ps);
+    free(simulator.ready_ps);
+    free(simulator.whereabouts);
+    free(simulator.arrivals);
+    if (!keep_finish) {
+        free(simulator.finish_ps);
+    }
+    return status;
+}
