@@ -26,6 +26,10 @@ if [ ! -e "$component/mca_coll_pccl.so" ]; then
     exit 1
 fi
 
+# What pccl says, with coll_pccl_verbose 1, when it serves a call and when it does not.
+at_work=': plan '
+declines=': declined: '
+
 # MCA parameters go through the environment, so that a test can override each of them with --mca.
 plain_environment="OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=vader,self \
 OMPI_MCA_btl_vader_single_copy_mechanism=none"
@@ -40,12 +44,13 @@ compile() {
         -o "$TEST_FOLDER/$compile_name" -lm -lpthread -ldl
 }
 
-# fail NAME WHY: with the command that shows it again, and the end of the log.
+# fail NAME WHY: with the command that shows it again, what was wrong where, and the end of the log.
 fail() {
     failed=$((failed + 1))
     echo "FAIL $1: $2"
     echo "    to repeat: $start_command"
-    print_log "$logs/$1.log"
+    grep -E '^(WRONG|TIMEOUT)' "$logs/$1.log" | head -n 12 | sed 's/^/    | /' || true
+    grep -vE "^(WRONG|TIMEOUT)|$at_work" "$logs/$1.log" | tail -n 15 | sed 's/^/    | /' || true
 }
 
 pass() {
@@ -100,10 +105,6 @@ judge() {
         pass "$1" "$start_seconds s"
     fi
 }
-
-# What pccl says, with coll_pccl_verbose 1, when it serves a call and when it does not.
-at_work=': plan '
-declines=': declined: '
 
 # launch NAME RANKS SECONDS "OPTIONS" PROGRAM ARGUMENTS...: a program over pccl; fails too if pccl was not at work.
 launch() {
