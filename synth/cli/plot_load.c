@@ -8,7 +8,8 @@
 #define MAX_ARROWS 600 /* links; above, heads would hide the lines */
 #define LEGEND_HEIGHT 78
 #define MAX_CELL 150        /* distance of neighbours in a grid */
-#define MAX_NAMES 80        /* switches; above, names do not fit */
+#define MAX_NAMES 80        /* switches; above, nothing fits */
+#define MAX_LINE_NAMES 30   /* switches on a line; above, only numbers fit */
 #define MAX_CIRCLE_NAMES 20 /* the same on a circle */
 
 struct canvas {
@@ -128,7 +129,7 @@ static void draw_switch(const struct canvas *canvas, uint32_t vertex, double x, 
     double width = 2 * canvas->radius, height = 1.6 * canvas->radius;
     const char *name = plot->topology->vertices[vertex].name;
     char label[32];
-    if (canvas->layout->shape == PLOT_CIRCLE && num_switches > MAX_CIRCLE_NAMES)
+    if (num_switches > (canvas->layout->shape == PLOT_CIRCLE ? MAX_CIRCLE_NAMES : MAX_LINE_NAMES))
         name += strcspn(name, "0123456789"); /* the number alone has room */
     plot_shorten(name, 10, label, sizeof(label));
     bool named = num_switches <= MAX_NAMES;
