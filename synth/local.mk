@@ -35,7 +35,6 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/network.c \
 	synth/algorithms/network.h \
 	synth/algorithms/order.c \
-	synth/algorithms/packed.c \
 	synth/algorithms/pairwise.c \
 	synth/algorithms/portfolio.c \
 	synth/algorithms/portfolio.h \
@@ -77,6 +76,8 @@ libpcclsynth_la_SOURCES = \
 	synth/check/expressions.h \
 	synth/check/programs.h \
 	synth/check/simulate.c \
+	synth/check/timeline.c \
+	synth/check/timeline.h \
 	synth/check/verify_match.c \
 	synth/check/verify_program.c \
 	synth/check/verify_races.c \

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "check/timeline.h"
 
 #define LATEST_PS (INT64_MAX / 4) /* no time may be later: sums of a few still fit */
 
@@ -45,7 +46,7 @@ struct simulator {
     struct route *routes;          /* [num_paths] */
     struct hop *hops;              /* [num_path_links] */
     int64_t *capacity_free_ps;     /* [num_capacities] */
-    int64_t *cpu_free_ps;          /* [num_ends] */
+    struct pccl__timeline *cpus;   /* [num_ends] */
     bool barrier;                  /* a message waits for all that its sender received, whatever it carries */
     int64_t *ready_ps;             /* [num_ends * num_chunks] (barrier: [num_ends]), NULL if whereabouts do */
     struct whereabouts *whereabouts; /* [num_chunks] if all chunks have one source and one target, else NULL */
@@ -134,8 +135,8 @@ static int prepare_state(struct simulator *simulator)
 {
     const struct pccl_demand *demand = simulator->schedule->demand;
     simulator->capacity_free_ps = pccl__array_new(simulator->topology->num_capacities, sizeof(int64_t));
-    simulator->cpu_free_ps = pccl__array_new(simulator->num_ends, sizeof(int64_t));
-    bool complete = simulator->capacity_free_ps != NULL && simulator->cpu_free_ps != NULL;
+    simulator->cpus = pccl__array_new(simulator->num_ends, sizeof *simulator->cpus);
+    bool complete = simulator->capacity_free_ps != NULL && simulator->cpus != NULL;
     if (is_unicast(demand)) {
         simulator->whereabouts = pccl__array_new(demand->num_chunks, sizeof *simulator->whereabouts);
         complete = complete && simulator->whereabouts != NULL;
@@ -236,10 +237,11 @@ static int send_message(struct simulator *simulator, uint32_t number, int64_t *a
     if (bytes != route->bytes) {
         set_bytes(simulator, route, bytes);
     }
-    int64_t *cpu_free_ps = &simulator->cpu_free_ps[route->source];
-    start_ps = *cpu_free_ps > start_ps ? *cpu_free_ps : start_ps;
-    start_ps = add_limited(start_ps, simulator->topology->vertices[simulator->vertex[route->source]].send_overhead_ps);
-    *cpu_free_ps = start_ps;
+    int64_t overhead_ps = simulator->topology->vertices[simulator->vertex[route->source]].send_overhead_ps;
+    if (pccl__timeline_take(&simulator->cpus[route->source], start_ps, overhead_ps, &start_ps) != 0) {
+        return pccl__fail_memory(simulator->error);
+    }
+    start_ps = add_limited(start_ps, overhead_ps);
     for (uint32_t i = 0; i < route->num_hops; i++) {
         int64_t free_ps = simulator->capacity_free_ps[hops[i].capacity] - hops[i].offset_ps;
         start_ps = free_ps > start_ps ? free_ps : start_ps;
@@ -272,7 +274,7 @@ static int compare_arrivals(const void *left, const void *right)
 }
 
 /* Receivers' CPUs take in what arrived in a step, first come, first served. */
-static void receive_messages(struct simulator *simulator, uint32_t first, uint32_t end, int64_t *finish_ps)
+static int receive_messages(struct simulator *simulator, uint32_t first, uint32_t end, int64_t *finish_ps)
 {
     uint32_t count = 0;
     const struct pccl_vertex *vertices = simulator->topology->vertices;
@@ -286,11 +288,13 @@ static void receive_messages(struct simulator *simulator, uint32_t first, uint32
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = simulator->arrivals[i].message;
         uint32_t target = simulator->routes[simulator->schedule->messages[number].path].target;
-        int64_t *cpu_free_ps = &simulator->cpu_free_ps[target];
-        int64_t begin_ps = *cpu_free_ps > simulator->arrivals[i].arrival_ps ? *cpu_free_ps : simulator->arrivals[i].arrival_ps;
-        *cpu_free_ps = add_limited(begin_ps, vertices[simulator->vertex[target]].receive_overhead_ps);
-        finish_ps[number - first] = *cpu_free_ps;
+        int64_t begin_ps, overhead_ps = vertices[simulator->vertex[target]].receive_overhead_ps;
+        if (pccl__timeline_take(&simulator->cpus[target], simulator->arrivals[i].arrival_ps, overhead_ps, &begin_ps) != 0) {
+            return pccl__fail_memory(simulator->error);
+        }
+        finish_ps[number - first] = add_limited(begin_ps, overhead_ps);
     }
+    return 0;
 }
 
 /* From now on the receiver can send on what it got. */
@@ -318,12 +322,12 @@ static int run_step(struct simulator *simulator, uint32_t first, uint32_t end, i
     if (status != 0) {
         return status;
     }
-    receive_messages(simulator, first, end, finish_ps);
-    for (uint32_t i = first; i < end; i++) {
+    status = receive_messages(simulator, first, end, finish_ps);
+    for (uint32_t i = first; i < end && status == 0; i++) {
         deliver(simulator, &simulator->schedule->messages[i], finish_ps[i - first]);
         *makespan_ps = finish_ps[i - first] > *makespan_ps ? finish_ps[i - first] : *makespan_ps;
     }
-    return 0;
+    return status;
 }
 
 static int run_steps(struct simulator *simulator, bool keep_finish, int64_t *makespan_ps)
@@ -368,7 +372,10 @@ int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedu
     free(simulator.routes);
     free(simulator.hops);
     free(simulator.capacity_free_ps);
-    free(simulator.cpu_free_ps);
+    for (uint32_t end = 0; end < simulator.num_ends && simulator.cpus != NULL; end++) {
+        pccl__timeline_free(&simulator.cpus[end]);
+    }
+    free(simulator.cpus);
     free(simulator.ready_ps);
     free(simulator.whereabouts);
     free(simulator.arrivals);

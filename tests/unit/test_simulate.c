@@ -152,9 +152,9 @@ static void test_overheads(void **state)
     static const struct sent sent[] = {{0, B_C, 1}, {0, A_C, 1}, {0, A_B, 1}};
     static const int64_t start[] = {1000, 1005, 2000}, finish[] = {1115, 1215, 2115};
     check_times(topology, sent, 3, start, finish);
-    /* The step orders: b sends only after it has received. */
+    /* b's CPU sends while it awaits a's message. */
     static const struct sent later[] = {{0, A_B, 1}, {1, B_C, 1}};
-    static const int64_t later_start[] = {1000, 2115}, later_finish[] = {1115, 2115 + 12 + 3 + 100};
+    static const int64_t later_start[] = {1000, 1000}, later_finish[] = {1115, 1000 + 12 + 3 + 100};
     check_times(topology, later, 2, later_start, later_finish);
     pccl_topology_free(topology);
 }
@@ -205,16 +205,39 @@ static void test_refusals(void **state)
 
 /* --- against a simple reading ------------------------------------------------------------------------------------- */
 
+struct busy {
+    uint32_t vertex;
+    int64_t begin, end;
+};
+
 struct reading {
     const struct pccl_topology *topology;
     const struct pccl_schedule *schedule;
     int64_t *have;      /* [vertex][chunk] since when */
-    int64_t *cpu, *capacity, *finish;
+    int64_t *capacity, *finish;
+    struct busy *busy; /* of all CPUs, in any order */
+    uint32_t num_busy;
 };
 
 static int64_t max(int64_t a, int64_t b)
 {
     return a > b ? a : b;
+}
+
+/* The CPU's earliest free stretch of `cost` from `ready` on. Returns when it ends. */
+static int64_t read_cpu(struct reading *reading, uint32_t vertex, int64_t ready, int64_t cost)
+{
+    for (uint32_t i = 0; i < reading->num_busy && cost > 0; i++) {
+        const struct busy *busy = &reading->busy[i];
+        if (busy->vertex == vertex && ready < busy->end && ready + cost > busy->begin) {
+            ready = busy->end;
+            i = UINT32_MAX;
+        }
+    }
+    if (cost > 0) {
+        reading->busy[reading->num_busy++] = (struct busy){vertex, ready, ready + cost};
+    }
+    return ready + cost;
 }
 
 static void read_send(struct reading *reading, uint32_t number)
@@ -224,7 +247,7 @@ static void read_send(struct reading *reading, uint32_t number)
     const struct pccl_path *path = &schedule->paths[message->path];
     uint32_t count;
     const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
-    int64_t bytes = 0, start = reading->cpu[path->source], offset = 0, longest = 0;
+    int64_t bytes = 0, start = 0, offset = 0, longest = 0;
     for (uint32_t i = 0; i < count; i++) {
         bool barrier = schedule->demand->collective == PCCL_BARRIER;
         for (uint32_t chunk = 0; chunk < schedule->demand->num_chunks; chunk++) {
@@ -234,8 +257,7 @@ static void read_send(struct reading *reading, uint32_t number)
         }
         bytes += schedule->demand->chunks[chunks[i]].bytes;
     }
-    start += reading->topology->vertices[path->source].send_overhead_ps;
-    reading->cpu[path->source] = start;
+    start = read_cpu(reading, path->source, start, reading->topology->vertices[path->source].send_overhead_ps);
     for (uint32_t i = 0; i < path->num_links; i++) {
         const struct pccl_link *link = &reading->topology->links[schedule->path_links[path->first_link + i]];
         start = max(start, reading->capacity[link->capacity] - offset);
@@ -268,7 +290,7 @@ static void read_receives(struct reading *reading, uint32_t first, uint32_t end)
         uint32_t target = schedule->paths[schedule->messages[next].path].target;
         int64_t overhead = reading->topology->vertices[target].receive_overhead_ps;
         if (overhead > 0) {
-            reading->finish[next] = reading->cpu[target] = max(reading->cpu[target], arrival[next - first]) + overhead;
+            reading->finish[next] = read_cpu(reading, target, arrival[next - first], overhead);
         }
         arrival[next - first] = INT64_MAX;
     }
@@ -288,7 +310,7 @@ static void compare_with_reading(const struct pccl_topology *topology, const str
     uint32_t count = schedule->num_messages;
     struct reading reading = {.topology = topology, .schedule = schedule};
     reading.have = calloc((size_t)topology->num_vertices * schedule->demand->num_chunks, sizeof *reading.have);
-    reading.cpu = calloc(topology->num_vertices, sizeof *reading.cpu);
+    reading.busy = calloc(2 * (size_t)count + 1, sizeof *reading.busy);
     reading.capacity = calloc(topology->num_capacities, sizeof *reading.capacity);
     reading.finish = calloc(count + 1, sizeof *reading.finish);
     int64_t *finish_ps = calloc(count + 1, sizeof *finish_ps);
@@ -307,7 +329,7 @@ static void compare_with_reading(const struct pccl_topology *topology, const str
         }
     }
     free(reading.have);
-    free(reading.cpu);
+    free(reading.busy);
     free(reading.capacity);
     free(reading.finish);
     free(finish_ps);

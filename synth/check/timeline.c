@@ -1,0 +1,87 @@
+#include "check/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "pccl/error.h"
+
+/* Makes one gap into none, one or two: all but what is taken. */
+static int take_from_gap(struct pccl__timeline *timeline, uint32_t number, int64_t begin_ps, int64_t end_ps)
+{
+    struct pccl__gap before = {timeline->gaps[number].begin_ps, begin_ps};
+    struct pccl__gap after = {end_ps, timeline->gaps[number].end_ps};
+    uint32_t count = (before.begin_ps < before.end_ps) + (after.begin_ps < after.end_ps);
+    struct pccl__gap *gaps = pccl__array_grow(timeline->gaps, &timeline->gap_room, (uint64_t)timeline->num_gaps + 1,
+                                              sizeof *gaps);
+    if (gaps == NULL) {
+        return PCCL_ERR_MEMORY;
+    }
+    timeline->gaps = gaps;
+    memmove(gaps + number + count, gaps + number + 1, (timeline->num_gaps - number - 1) * sizeof *gaps);
+    timeline->num_gaps = timeline->num_gaps + count - 1;
+    if (before.begin_ps < before.end_ps) {
+        gaps[number++] = before;
+    }
+    if (after.begin_ps < after.end_ps) {
+        gaps[number] = after;
+    }
+    return 0;
+}
+
+static int take_at_end(struct pccl__timeline *timeline, int64_t begin_ps, int64_t cost_ps)
+{
+    if (begin_ps > timeline->free_ps) {
+        struct pccl__gap *gaps = pccl__array_grow(timeline->gaps, &timeline->gap_room, (uint64_t)timeline->num_gaps + 1,
+                                                  sizeof *gaps);
+        if (gaps == NULL) {
+            return PCCL_ERR_MEMORY;
+        }
+        timeline->gaps = gaps;
+        gaps[timeline->num_gaps++] = (struct pccl__gap){timeline->free_ps, begin_ps};
+    }
+    timeline->free_ps = begin_ps + cost_ps;
+    return 0;
+}
+
+/* The first gap that ends at `time_ps` or later. */
+static uint32_t find_gap(const struct pccl__timeline *timeline, int64_t time_ps)
+{
+    uint32_t low = 0, high = timeline->num_gaps;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (timeline->gaps[middle].end_ps < time_ps) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+int pccl__timeline_take(struct pccl__timeline *timeline, int64_t ready_ps, int64_t cost_ps, int64_t *begin_ps)
+{
+    uint32_t number = timeline->num_gaps;
+    *begin_ps = ready_ps;
+    if (cost_ps == 0) {
+        return 0;
+    }
+    if (ready_ps + cost_ps <= timeline->free_ps) {
+        number = find_gap(timeline, ready_ps + cost_ps);
+    }
+    for (; number < timeline->num_gaps; number++) {
+        const struct pccl__gap *gap = &timeline->gaps[number];
+        *begin_ps = gap->begin_ps > ready_ps ? gap->begin_ps : ready_ps;
+        if (*begin_ps + cost_ps <= gap->end_ps) {
+            return take_from_gap(timeline, number, *begin_ps, *begin_ps + cost_ps);
+        }
+    }
+    *begin_ps = timeline->free_ps > ready_ps ? timeline->free_ps : ready_ps;
+    return take_at_end(timeline, *begin_ps, cost_ps);
+}
+
+void pccl__timeline_free(struct pccl__timeline *timeline)
+{
+    free(timeline->gaps);
+    *timeline = (struct pccl__timeline){0};
+}
