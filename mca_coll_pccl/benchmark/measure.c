@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #define CALIBRATION_CALLS 5
+#define CALIBRATION_ATTEMPTS 3
 #define MIN_CALLS 5
+#define ENOUGH_CALLS 50
 #define MAX_CALLS 500
 
 static int compare_doubles(const void *left, const void *right)
@@ -46,14 +48,11 @@ static void time_calls(const struct bench_sides *sides, const struct bench_case 
     }
 }
 
-/* As many calls as fill the budget, the same number on every rank. The fastest of a few tells what a call takes when
- * nothing comes between. */
-static int calibrate(const struct bench_options *options, const struct bench_sides *sides, const struct bench_case *c)
+/* Time of one call of each side with all that goes with it, on the slowest rank: the fastest of a few. */
+static double fastest_turn(const struct bench_sides *sides, const struct bench_case *c)
 {
-    double fastest = INFINITY, slowest, seconds[BENCH_NUM_SIDES], calls;
+    double fastest = INFINITY, slowest, seconds[BENCH_NUM_SIDES];
 
-    if (options->calls > 0)
-        return options->calls;
     for (int i = 0; i < CALIBRATION_CALLS; i++) {
         double start = MPI_Wtime();
 
@@ -61,8 +60,20 @@ static int calibrate(const struct bench_options *options, const struct bench_sid
         fastest = fmin(fastest, MPI_Wtime() - start);
     }
     MPI_Allreduce(&fastest, &slowest, 1, MPI_DOUBLE, MPI_MAX, sides->comm[BENCH_DEFAULT]);
-    calls = options->budget_ms / 1000.0 / fmax(slowest, 1e-9);
-    return calls < MIN_CALLS ? MIN_CALLS : calls > MAX_CALLS ? MAX_CALLS : (int)calls;
+    return fmax(slowest, 1e-9);
+}
+
+/* As many calls as fill the budget, the same number on every rank. A machine with other work to do may be away for all of
+ * the first few, so a low number is not believed at once. */
+static int calibrate(const struct bench_options *options, const struct bench_sides *sides, const struct bench_case *c)
+{
+    double calls = MIN_CALLS;
+
+    if (options->calls > 0)
+        return options->calls;
+    for (int attempt = 0; attempt < CALIBRATION_ATTEMPTS && calls < ENOUGH_CALLS; attempt++)
+        calls = fmax(calls, options->budget_ms / 1000.0 / fastest_turn(sides, c));
+    return (int)fmin(calls, MAX_CALLS);
 }
 
 /* One round: on rank 0, the median over calls of the slowest rank's time. mine, slowest: [BENCH_NUM_SIDES * calls]. */

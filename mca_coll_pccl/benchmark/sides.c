@@ -69,10 +69,13 @@ void bench_sides_create(struct bench_sides *sides)
     if (!sides->has_pccl && control.usable && !sides->notice[0])
         snprintf(sides->notice, sizeof(sides->notice), "pccl is not loaded, or off, on some of the ranks.");
     MPI_Comm_dup(MPI_COMM_WORLD, &sides->comm[BENCH_DEFAULT]);
+    MPI_Comm_set_name(sides->comm[BENCH_DEFAULT], "over the default");
     if (control.usable)
         control_write(&control, control.value);
-    if (sides->has_pccl)
+    if (sides->has_pccl) {
         MPI_Comm_dup(MPI_COMM_WORLD, &sides->comm[BENCH_PCCL]);
+        MPI_Comm_set_name(sides->comm[BENCH_PCCL], "over pccl"); /* for coll_pccl_verbose */
+    }
     MPI_T_finalize();
 }
 
