@@ -126,8 +126,10 @@ int cli_topology_load(const char *text, struct pccl_topology **topology);
 /* A schedule file and its topology (`text`: the user's -t, NULL to take the one that the file names). */
 int cli_schedule_load(const char *path, const char *text, struct pccl_topology **topology,
                       struct pccl_schedule **schedule);
-/* The request that a schedule answers; relays are allowed if it uses any. The arrays stay the schedule's, but for
- * *block_bytes (NULL if all blocks are equal), which the caller frees. */
+/* The request behind a demand. The arrays stay the demand's, but for *block_bytes (NULL if all blocks are equal), which
+ * the caller frees. */
+int cli_request_of_demand(const struct pccl_demand *demand, struct pccl_request *request, int64_t **block_bytes);
+/* The request that a schedule answers; relays are allowed if it uses any. Ownership as above. */
 int cli_request_recover(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
                         struct pccl_request *request, int64_t **block_bytes);
 /* Bytes a message carries. */

@@ -9,7 +9,7 @@
 
 static const struct cli_option options[] = {
     {"topology", 't', "TOPOLOGY", "network: a generator such as torus:4x4, or a file (required)"},
-    {"collective", 'c', "NAME", "allgather, allreduce, alltoall, barrier, broadcast, gather, ... (required)"},
+    {"collective", 'c', "NAME", "allgather, allreduce, alltoall, ..., or a file: see below (required)"},
     {"group", 'g', "GROUP", "devices that take part, in rank order: 0-15,32 (default: all)"},
     {"size", 's', "BYTES", "size of a block, as 65536 or 64KiB (default: 1MiB)"},
     {"root", 'r', "RANK", "root of a rooted collective (default: 0)"},
@@ -29,6 +29,8 @@ struct job {
     enum pccl_collective collective; /* of each group; the request's is custom if there are several */
     struct pccl_request request;
     struct pccl_demand *pattern; /* several groups only */
+    struct pccl_demand *demand;  /* from a file only */
+    int64_t *block_bytes;        /* the same, if blocks are unequal */
     struct pccl_options options;
     struct pccl_result *result;
     struct pccl_bound bound;
@@ -90,7 +92,7 @@ static int read_collective(const struct cli_arguments *arguments, struct pccl_re
         return CLI_USAGE;
     }
     if (request->collective == PCCL_CUSTOM) {
-        cli_error("--collective: a custom pattern has no name to make it from; expected a standard collective");
+        cli_error("--collective: a pattern of your own needs a file; expected its path or a standard collective");
         return CLI_USAGE;
     }
     request->relays = cli_value(arguments, "relays") != NULL;
@@ -140,6 +142,45 @@ static int join_groups(struct job *job)
     return CLI_OK;
 }
 
+static bool is_file(const char *collective)
+{
+    size_t length = strlen(collective);
+    return strchr(collective, '/') || (length > 5 && strcmp(collective + length - 5, ".json") == 0);
+}
+
+/* What to do from a file, which names the devices, sizes and root itself. */
+static int read_demand(const struct cli_arguments *arguments, struct job *job)
+{
+    static const char *const excluded[] = {"group", "size", "root", "ordered"};
+    const char *path = cli_value(arguments, "collective");
+    struct pccl_error error = {""};
+    for (size_t i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++)
+        if (cli_value(arguments, excluded[i])) {
+            cli_error("--%s: the file '%s' tells that itself; expected one or the other", excluded[i], path);
+            return CLI_USAGE;
+        }
+    int status = pccl_demand_read(path, job->topology, &job->demand, &error);
+    if (!status)
+        status = cli_request_of_demand(job->demand, &job->request, &job->block_bytes);
+    job->request.relays = cli_value(arguments, "relays") != NULL;
+    job->collective = job->request.collective;
+    job->group.num_groups = 1;
+    return status ? cli_fail(status, &error, path) : CLI_OK;
+}
+
+/* What to do from the options. */
+static int read_request(const struct cli_arguments *arguments, struct job *job)
+{
+    int code = read_collective(arguments, &job->request);
+    if (code == CLI_OK)
+        code = read_size(arguments, &job->request);
+    if (code == CLI_OK)
+        code = read_group(arguments, job);
+    if (code == CLI_OK)
+        code = read_root(arguments, &job->request);
+    return code == CLI_OK ? join_groups(job) : code;
+}
+
 /* The command line into a job; the caller frees it in every case. */
 static int read_job(const struct cli_arguments *arguments, struct job *job)
 {
@@ -149,19 +190,13 @@ static int read_job(const struct cli_arguments *arguments, struct job *job)
                   topology ? "collective" : "topology");
         return CLI_USAGE;
     }
-    int code = read_collective(arguments, &job->request);
-    if (code == CLI_OK)
-        code = read_size(arguments, &job->request);
-    if (code == CLI_OK)
-        code = read_options(arguments, &job->options);
+    int code = read_options(arguments, &job->options);
     if (code == CLI_OK)
         code = cli_topology_load(topology, &job->topology);
-    if (code == CLI_OK)
-        code = read_group(arguments, job);
-    if (code == CLI_OK)
-        code = read_root(arguments, &job->request);
-    if (code == CLI_OK)
-        code = join_groups(job);
+    if (code == CLI_OK && is_file(cli_value(arguments, "collective")))
+        code = read_demand(arguments, job);
+    else if (code == CLI_OK)
+        code = read_request(arguments, job);
     return code;
 }
 
@@ -243,8 +278,9 @@ static void print_table(const struct job *job, const char *output)
 {
     const struct pccl_schedule *schedule = job->result->schedule;
     int64_t makespan_ps = job->simulation.makespan_ps;
-    printf("%s of %s among %u ranks", pccl_collective_name(job->collective), cli_bytes_text(job->request.bytes).text,
-           job->request.num_ranks);
+    bool own_sizes = job->block_bytes || (job->demand && job->collective == PCCL_CUSTOM);
+    printf("%s of %s among %u ranks", pccl_collective_name(job->collective),
+           own_sizes ? "unequal blocks" : cli_bytes_text(job->request.bytes).text, job->request.num_ranks);
     if (job->group.num_groups > 1)
         printf(" in %u groups at once", job->group.num_groups);
     printf(" on %s\n\n", job->topology->name);
@@ -279,6 +315,8 @@ static int run(const struct cli_arguments *arguments)
     else if (code == CLI_OK)
         print_table(&job, output);
     pccl_result_free(job.result);
+    free(job.block_bytes);
+    pccl_demand_free(job.demand);
     cli_pattern_free(job.pattern);
     cli_group_free(&job.group);
     pccl_topology_free(job.topology);
@@ -292,7 +330,10 @@ const struct cli_command cli_command_synth = {
     .options = options,
     .details = "A block is what one rank contributes (allgather, gather), what one rank sends\n"
                "to one other (alltoall), what one rank gets (scatter, reduce_scatter), or the\n"
-               "whole buffer (broadcast, reduce, allreduce).\n"
+               "whole buffer (broadcast, reduce, allreduce). The collectives are allgather,\n"
+               "allreduce, alltoall, barrier, broadcast, gather, reduce, reduce_scatter and\n"
+               "scatter. A name with a slash or ending in .json is the file of a pattern of\n"
+               "your own.\n"
                "Examples:\n"
                "  pccl synth -t torus:4x4 -c allgather -s 1MiB -o gather.json\n"
                "  pccl synth -t mesh:8x8 -c alltoall -g row:0-1 --relays\n"

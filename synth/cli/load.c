@@ -104,7 +104,8 @@ int cli_schedule_load(const char *path, const char *text, struct pccl_topology *
         return code;
     int status = text || name ? create_topology(text ? text : name, topology, &error) : PCCL_ERR_FORMAT;
     if (status && !text) {
-        cli_error("%s: key \"topology\": '%s' cannot be made here; give the topology with -t", path, name ? name : "");
+        cli_error("%s: topology: '%s' cannot be made here; give the topology of the schedule with an option", path,
+                  name ? name : "");
         code = CLI_INPUT;
     } else if (status) {
         code = cli_fail(status, &error, text);
@@ -160,26 +161,23 @@ static int sum_blocks(const struct pccl_demand *demand, uint32_t num_blocks, int
     return PCCL_SUCCESS;
 }
 
-int cli_request_recover(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
-                        struct pccl_request *request, int64_t **block_bytes)
+int cli_request_of_demand(const struct pccl_demand *demand, struct pccl_request *request, int64_t **block_bytes)
 {
-    const struct pccl_demand *demand = schedule->demand;
-    uint32_t relays, num_blocks = demand->num_chunks / demand->pieces;
-    int status = cli_relays_count(topology, schedule, &relays);
+    uint32_t num_blocks = demand->num_chunks / demand->pieces;
+    bool equal = true;
+    *block_bytes = NULL;
     *request = (struct pccl_request){.collective = demand->collective,
                                      .num_ranks = demand->num_ranks,
                                      .devices = demand->devices,
                                      .root = demand->root,
-                                     .ordered = demand->ordered,
-                                     .relays = relays > 0};
-    if (status || demand->collective == PCCL_CUSTOM) {
+                                     .ordered = demand->ordered};
+    if (demand->collective == PCCL_CUSTOM) {
         request->custom = demand;
-        return status;
+        return PCCL_SUCCESS;
     }
-    status = sum_blocks(demand, num_blocks, block_bytes);
+    int status = sum_blocks(demand, num_blocks, block_bytes);
     if (status)
         return status;
-    bool equal = true;
     for (uint32_t b = 1; b < num_blocks; b++)
         equal = equal && (*block_bytes)[b] == (*block_bytes)[0];
     if (equal) {
@@ -189,4 +187,15 @@ int cli_request_recover(const struct pccl_topology *topology, const struct pccl_
     }
     request->block_bytes = *block_bytes;
     return PCCL_SUCCESS;
+}
+
+int cli_request_recover(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
+                        struct pccl_request *request, int64_t **block_bytes)
+{
+    uint32_t relays;
+    int status = cli_relays_count(topology, schedule, &relays);
+    if (!status)
+        status = cli_request_of_demand(schedule->demand, request, block_bytes);
+    request->relays = !status && relays > 0;
+    return status;
 }

@@ -15,8 +15,8 @@ static const struct {
     const char *name;
     int (*run)(const uint8_t *data, size_t size);
 } targets[] = {
-    {"topology", fuzz_topology}, {"csv", fuzz_csv},           {"generator", fuzz_generator},
-    {"group", fuzz_group},       {"schedule", fuzz_schedule},
+    {"topology", fuzz_topology}, {"csv", fuzz_csv},       {"generator", fuzz_generator},
+    {"group", fuzz_group},       {"demand", fuzz_demand}, {"schedule", fuzz_schedule},
 };
 
 static void run_file(size_t target, const char *path)

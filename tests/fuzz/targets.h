@@ -10,6 +10,7 @@ int fuzz_topology(const uint8_t *data, size_t size);  /* topology as JSON */
 int fuzz_csv(const uint8_t *data, size_t size);       /* topology as a list of links; first line: the filter */
 int fuzz_generator(const uint8_t *data, size_t size); /* topology as the text of a generator */
 int fuzz_group(const uint8_t *data, size_t size);     /* process group and size of the command line */
+int fuzz_demand(const uint8_t *data, size_t size);    /* demand as JSON */
 int fuzz_schedule(const uint8_t *data, size_t size);  /* schedule as JSON */
 
 /* A file in memory with these bytes: *path is its name until fuzz_file_close. Aborts where the system refuses. */
