@@ -62,13 +62,13 @@ void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct 
     }
     char subject[160], size[32], time[32];
     print_subject(subject, comm, pccl_collective_name(key->collective));
-    print_bytes(size, coll_pccl_band_bytes(key->band));
-    opal_output(coll_pccl_output, "%s: %u candidates for blocks of %s", subject, result->num_candidates, size);
+    print_bytes(size, key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band));
+    opal_output(coll_pccl_output, "%s: %u candidates for a size of %s", subject, result->num_candidates, size);
     for (uint32_t i = 0; i < result->num_candidates; i++) {
         const struct pccl_candidate *candidate = &result->candidates[i];
         print_time(time, candidate->makespan_ps < 0 ? 0 : candidate->makespan_ps);
         opal_output(coll_pccl_output, "  %-24s %3u piece%s  %12s  %s", candidate->method, candidate->pieces,
-                    candidate->pieces == 1 ? " " : "s", candidate->makespan_ps < 0 ? "not made" : time,
+                    candidate->pieces == 1 ? " " : "s", candidate->makespan_ps < 0 ? "-" : time,
                     candidate->rejection[0] ? candidate->rejection : "chosen");
     }
 }
