@@ -7,7 +7,7 @@
 #include "algorithms/tree.h"
 #include "base/array.h"
 
-#define FIRST_USE_MATCHING_WORK 32768 /* links times chunks */
+#define FIRST_USE_MATCHING_WORK 24576 /* links times chunks */
 
 /* What forecasts need to count loads; all arrays zero between rounds. */
 struct meter {
@@ -371,27 +371,33 @@ static int64_t device_ps_per_mib(const struct pccl_topology *topology, uint32_t 
     return count > 0 ? slowest / count : 0;
 }
 
-/* Bandwidth of the narrowest device, and one message's latency to start with. At first use only where devices are
+/* Bandwidth of the narrowest device, and the way across in hops of a link each. At first use only where devices are
  * joined directly: through switches there are as many arcs as pairs. */
 int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pieces)
 {
     const struct pccl_topology *topology = problem->topology;
-    uint64_t work = (uint64_t)topology->num_links * problem->num_ranks * pieces;
+    bool cast = problem->collective == PCCL_BROADCAST || problem->collective == PCCL_REDUCE;
+    uint32_t n = problem->num_ranks;
+    uint64_t work = (uint64_t)topology->num_links * (cast ? 1 : n) * pieces;
+    const struct pccl__route *across = pccl__route(problem, 0, n - 1);
     if (problem->options.effort == PCCL_EFFORT_FIRST_USE &&
         (topology->num_vertices > topology->num_devices || work > FIRST_USE_MATCHING_WORK)) {
         return -1;
     }
     int64_t slowest = 0;
-    for (uint32_t rank = 0; rank < problem->num_ranks; rank++) {
+    for (uint32_t rank = 0; rank < n; rank++) {
         int64_t in = device_ps_per_mib(topology, problem->request->devices[rank], false);
         slowest = in > slowest ? in : slowest;
     }
-    bool one_block = problem->collective == PCCL_BROADCAST || problem->collective == PCCL_REDUCE;
-    int64_t blocks = one_block ? problem->num_ranks : problem->num_ranks - 1;
-    int64_t busy = blocks * pieces * overheads_ps(problem);
-    int64_t transfer = pccl_transfer_ps(blocks * block_of(problem), slowest);
-    int64_t gather = pccl__message_ps(problem, 0, problem->num_ranks - 1, 0) + (transfer > busy ? transfer : busy);
-    return problem->collective == PCCL_ALLREDUCE ? 2 * gather : gather;
+    int64_t block = cast ? problem->block_bytes : block_of(problem), messages = cast ? pieces : (n - 1) * (int64_t)pieces;
+    int64_t busy = messages * overheads_ps(problem), transfer = pccl_transfer_ps(block, slowest) * (cast ? 1 : n - 1);
+    int64_t one_way = transfer > busy ? transfer : busy;
+    if (across != NULL) {
+        int64_t piece_ps = pccl_transfer_ps(block / pieces, across->ps_per_mib);
+        int64_t way_ps = across->latency_ps + across->num_links * (overheads_ps(problem) + piece_ps);
+        one_way = cast ? one_way + way_ps : way_ps > one_way ? way_ps : one_way;
+    }
+    return problem->collective == PCCL_ALLREDUCE ? 2 * one_way : one_way;
 }
 
 /* As if every chunk took the direct way, evenly spread; at the root of a scatter or gather its own bandwidth. */

@@ -116,6 +116,11 @@ static struct offer find_offer(struct greedy *greedy, uint32_t from, const uint6
         if (route == NULL) {
             continue;
         }
+        /* No later look is needed if it is too late even without bytes and on an idle network. */
+        offer.finish_ps = at + vertex_of(greedy, from)->send_overhead_ps + route->latency_ps;
+        if (!is_better(&offer, &best, now)) {
+            continue;
+        }
         offer.finish_ps = send_ps(greedy, route, from, to, at, offer.gain * greedy->block_bytes, false);
         if (is_better(&offer, &best, now)) {
             best = offer;

@@ -12,6 +12,7 @@
 
 #define MAX_PIECES_LOG 8
 #define FIRST_USE_MESSAGES 6000 /* simulated before a first use makes no more candidates */
+#define MOST_MESSAGES 4000000   /* of any candidate with a choice of pieces */
 
 /* A row with a number of pieces, before it is made. */
 struct prospect {
@@ -46,19 +47,36 @@ static void add_prospect(struct search *search, uint32_t row, uint32_t pieces, i
     search->prospects[search->num_prospects++] = (struct prospect){estimate_ps, row, pieces};
 }
 
-/* Powers of two of pieces, no smaller than a kibibyte each: at first use the best by forecast, else all. */
+/* The largest power of two of pieces worth a look, as its exponent: none smaller than a kibibyte, not too many
+ * messages. */
+static uint32_t most_pieces_log(const struct search *search, uint32_t row)
+{
+    const struct pccl__problem *problem = &search->problem;
+    uint64_t most = problem->options.effort == PCCL_EFFORT_FIRST_USE ? FIRST_USE_MESSAGES : MOST_MESSAGES;
+    uint64_t messages = problem->num_ranks - 1;
+    uint32_t k = 0;
+    if (pccl__rows[row].cut == PCCL__WHOLE || problem->collective == PCCL_BARRIER) {
+        return 0;
+    }
+    if ((pccl__rows[row].flags & PCCL__DENSE) != 0) {
+        messages *= problem->num_ranks;
+    }
+    while (k < MAX_PIECES_LOG && problem->block_bytes >> (k + 1) >= 1024 && messages << (k + 1) <= most) {
+        k++;
+    }
+    return k;
+}
+
+/* At first use the number of pieces that the forecast likes best, else all. */
 static void add_prospects(struct search *search, uint32_t row)
 {
     struct pccl__problem *problem = &search->problem;
-    uint32_t first = pccl__rows[row].cut == PCCL__HALVES ? 1 : 0, last = first, best = first;
+    uint32_t first = pccl__rows[row].cut == PCCL__HALVES ? 1 : 0, last = most_pieces_log(search, row), best = first;
     if (pccl__row_refusal(problem, row) != NULL) {
         add_prospect(search, row, 1, -1);
         return;
     }
-    while (pccl__rows[row].cut != PCCL__WHOLE && problem->collective != PCCL_BARRIER && last < MAX_PIECES_LOG &&
-           problem->block_bytes >> (last + 1) >= 1024) {
-        last++;
-    }
+    last = last > first ? last : first;
     bool all = problem->options.effort != PCCL_EFFORT_FIRST_USE;
     int64_t best_ps = -1;
     for (uint32_t k = first; k <= last; k++) {

@@ -19,6 +19,7 @@ enum pccl__cut {
 /* What a row may be asked for beyond its collectives, and when. */
 #define PCCL__SERVES_ORDERED 1u /* combines in rank order where the operator needs it */
 #define PCCL__SERVES_DIRECT 2u  /* every chunk goes from its source to its target in one message */
+#define PCCL__DENSE 8u          /* n * (n - 1) messages for each piece of a block */
 #define PCCL__FALLBACK 4u       /* at first use tried only if nothing else serves */
 
 struct pccl__row {

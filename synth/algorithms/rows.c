@@ -21,6 +21,7 @@
 
 #define ORDERED PCCL__SERVES_ORDERED
 #define DIRECT PCCL__SERVES_DIRECT
+#define DENSE PCCL__DENSE
 #define WHOLE PCCL__WHOLE
 #define HALVES PCCL__HALVES
 #define PIPELINED PCCL__PIPELINED
@@ -44,13 +45,12 @@
 
 /* Ties go to the row above. */
 const struct pccl__row pccl__rows[] = {
-    {"spread", AG | A2A | BAR | RS | AR, DIRECT, WHOLE, SPREAD, RANK(PCCL__ROTATED)},
-    {"spread:outward", RS | AR, ORDERED | DIRECT, WHOLE, SPREAD, RANK(PCCL__OUTWARD)},
-    {"pairwise", AG | A2A | RS | AR, DIRECT, WHOLE, SPREAD, RANK(PCCL__XOR)},
+    {"spread", AG | A2A | BAR | RS | AR, DIRECT | DENSE, WHOLE, SPREAD, RANK(PCCL__ROTATED)},
+    {"spread:outward", RS | AR, ORDERED | DIRECT | DENSE, WHOLE, SPREAD, RANK(PCCL__OUTWARD)},
+    {"pairwise", AG | A2A | RS | AR, DIRECT | DENSE, WHOLE, SPREAD, RANK(PCCL__XOR)},
     {"flat", BC | RED | GA | SC, ORDERED | DIRECT, WHOLE, TREE, RANK(PCCL__FLAT)},
     {"flat:twice", AG | AR | BAR | RS, ORDERED, WHOLE, TREE, RANK(PCCL__FLAT)},
     {"doubling:vector", AR, ORDERED, WHOLE, VECTOR, RANK(PCCL__DOUBLING)},
-    {"swing:vector", AR, 0, WHOLE, VECTOR, PLACE(PCCL__SWING)},
     {"doubling", GATHERS | BAR, ORDERED, WHOLE, EXCHANGE, RANK(PCCL__DOUBLING)},
     {"doubling:folded", RS | AR, ORDERED, WHOLE, FOLD, RANK(PCCL__DOUBLING)},
     {"bruck", GATHERS | BAR, 0, WHOLE, EXCHANGE, RANK(PCCL__BRUCK)},
@@ -65,9 +65,9 @@ const struct pccl__row pccl__rows[] = {
     {"bine:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINE)},
     {"greedy", AG | RS | AR | BAR, 0, WHOLE, GREEDY, RANK(PCCL__BRUCK)},
     {"greedy:tree", BC | RED | AR, 0, WHOLE, GREEDY_TREE, RANK(PCCL__BINOMIAL)},
-    {"ring:rank", GATHERS, 0, PIPELINED, RING, RANK(PCCL__ONE_WAY)},
-    {"ring:place", GATHERS, 0, PIPELINED, RING, PLACE(PCCL__ONE_WAY)},
-    {"ring:both-ways", GATHERS, 0, HALVES, RING, PLACE(PCCL__BOTH_WAYS)},
+    {"ring:rank", GATHERS, DENSE, PIPELINED, RING, RANK(PCCL__ONE_WAY)},
+    {"ring:place", GATHERS, DENSE, PIPELINED, RING, PLACE(PCCL__ONE_WAY)},
+    {"ring:both-ways", GATHERS, DENSE, HALVES, RING, PLACE(PCCL__BOTH_WAYS)},
     {"chain:rank", BC | RED | AR, ORDERED, PIPELINED, TREE, RANK(PCCL__CHAIN)},
     {"chain:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__CHAIN)},
     {"binary", BC | RED | AR, ORDERED, PIPELINED, TREE, RANK(PCCL__BINARY)},
