@@ -83,8 +83,12 @@ libpcclsynth_la_SOURCES = \
 	synth/check/verify_races.c \
 	synth/check/verify_schedule.c \
 	synth/check/verify_values.c \
+	synth/io/demand.c \
+	synth/io/demand.h \
 	synth/io/json.c \
 	synth/io/json.h \
+	synth/io/schedule_read.c \
+	synth/io/schedule_write.c \
 	synth/io/topology_csv.c \
 	synth/io/topology_read.c \
 	synth/io/topology_write.c \

@@ -4,7 +4,10 @@
 # A unit test: write tests/unit/test_NOUN.c and add tests/unit/test_NOUN to UNIT_TESTS, in alphabetical order. Data files
 # go into tests/data/ and are opened as PCCL_TEST_DATA "/name".
 UNIT_TESTS = \
+	tests/unit/test_demand \
 	tests/unit/test_program \
+	tests/unit/test_schedule \
+	tests/unit/test_schedule_io \
 	tests/unit/test_simulate \
 	tests/unit/test_verify
 
@@ -13,6 +16,9 @@ UNIT_SAMPLES = tests/unit/samples.c tests/unit/samples.h
 UNIT_INTERPRETER = tests/unit/interpreter.c tests/unit/interpreter.h
 tests_unit_test_program_SOURCES = tests/unit/test_program.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
 tests_unit_test_simulate_SOURCES = tests/unit/test_simulate.c $(UNIT_SAMPLES)
+tests_unit_test_demand_SOURCES = tests/unit/test_demand.c $(UNIT_SAMPLES)
+tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c $(UNIT_SAMPLES)
+tests_unit_test_schedule_io_SOURCES = tests/unit/test_schedule_io.c $(UNIT_SAMPLES)
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
 
 if HAVE_CMOCKA
@@ -35,6 +41,7 @@ tests_fuzz_replay_SOURCES = \
 	tests/fuzz/files.c \
 	tests/fuzz/replay.c \
 	tests/fuzz/target_csv.c \
+	tests/fuzz/target_demand.c \
 	tests/fuzz/target_generator.c \
 	tests/fuzz/target_group.c \
 	tests/fuzz/target_schedule.c \

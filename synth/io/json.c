@@ -1,4 +1,4 @@
-#define _POSIX_C_SOURCE 200809L /* mkstemp, fdopen, fchmod */
+#define _XOPEN_SOURCE 700 /* mkstemp, fdopen, fchmod, realpath */
 
 #include "io/json.h"
 
@@ -139,13 +139,9 @@ int pccl__json_object(const struct pccl__json_place *place, const cJSON *item, c
     return 0;
 }
 
-int pccl__json_integer(const struct pccl__json_place *place, const cJSON *object, const char *key, int64_t minimum,
+int pccl__json_element(const struct pccl__json_place *place, const cJSON *item, const char *key, int64_t minimum,
                        int64_t maximum, int64_t *value, struct pccl_error *error)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    if (item == NULL) {
-        return 0;
-    }
     int64_t number = 0;
     bool valid = false;
     char met[48] = "another type";
@@ -164,6 +160,13 @@ int pccl__json_integer(const struct pccl__json_place *place, const cJSON *object
     }
     *value = number;
     return 0;
+}
+
+int pccl__json_integer(const struct pccl__json_place *place, const cJSON *object, const char *key, int64_t minimum,
+                       int64_t maximum, int64_t *value, struct pccl_error *error)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    return item != NULL ? pccl__json_element(place, item, key, minimum, maximum, value, error) : 0;
 }
 
 int pccl__json_text(const struct pccl__json_place *place, const cJSON *object, const char *key, const char **value,
@@ -210,26 +213,41 @@ int pccl__json_array(const struct pccl__json_place *place, const cJSON *object, 
 
 /* --- writing ------------------------------------------------------------------------------------------------------- */
 
-int pccl__json_open(struct pccl__json_file *file, const char *path, struct pccl_error *error)
+/* A new file beside file->target. */
+static FILE *open_temporary(struct pccl__json_file *file)
 {
-    size_t bytes = strlen(path) + sizeof ".XXXXXX";
-    *file = (struct pccl__json_file){.path = path, .temporary = malloc(bytes)};
+    size_t bytes = strlen(file->target) + sizeof ".XXXXXX";
+    file->temporary = malloc(bytes);
     if (file->temporary == NULL) {
-        return pccl__fail_memory(error);
+        return NULL;
     }
-    snprintf(file->temporary, bytes, "%s.XXXXXX", path);
+    snprintf(file->temporary, bytes, "%s.XXXXXX", file->target);
     int descriptor = mkstemp(file->temporary);
+    FILE *stream = NULL;
     if (descriptor >= 0) {
         (void)fchmod(descriptor, S_IRUSR | S_IWUSR | S_IRGRP | S_IROTH); /* mkstemp lets only the owner read */
-        file->stream = fdopen(descriptor, "w");
+        stream = fdopen(descriptor, "w");
+    }
+    if (stream == NULL && descriptor >= 0) {
+        close(descriptor);
+        unlink(file->temporary);
+    }
+    return stream;
+}
+
+int pccl__json_open(struct pccl__json_file *file, const char *path, struct pccl_error *error)
+{
+    struct stat found;
+    bool exists = stat(path, &found) == 0;
+    *file = (struct pccl__json_file){.target = exists ? realpath(path, NULL) : strdup(path)}; /* a symbolic link stays */
+    if (file->target != NULL) {
+        /* A device or a pipe is written to: renaming would put a file in its place. */
+        file->stream = exists && !S_ISREG(found.st_mode) ? fopen(file->target, "w") : open_temporary(file);
     }
     if (file->stream == NULL) {
         int status = pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot write: %s", path, strerror(errno));
-        if (descriptor >= 0) {
-            close(descriptor);
-            unlink(file->temporary);
-        }
         free(file->temporary);
+        free(file->target);
         return status;
     }
     return 0;
@@ -237,18 +255,22 @@ int pccl__json_open(struct pccl__json_file *file, const char *path, struct pccl_
 
 int pccl__json_close(struct pccl__json_file *file, int status, struct pccl_error *error)
 {
-    bool failed = ferror(file->stream);
-    failed = fclose(file->stream) != 0 || failed;
-    if (status == 0 && !failed) {
-        failed = rename(file->temporary, file->path) != 0;
+    bool failed = fflush(file->stream) != 0 || ferror(file->stream);
+    if (failed && status == 0) {
+        status = pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot write: %s", file->target, strerror(errno));
+    }
+    failed = fclose(file->stream) != 0;
+    if (status == 0 && !failed && file->temporary != NULL) {
+        failed = rename(file->temporary, file->target) != 0;
     }
     if (status == 0 && failed) {
-        status = pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot write: %s", file->path, strerror(errno));
+        status = pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot write: %s", file->target, strerror(errno));
     }
-    if (status != 0) {
+    if (status != 0 && file->temporary != NULL) {
         unlink(file->temporary);
     }
     free(file->temporary);
+    free(file->target);
     return status;
 }
 

@@ -35,6 +35,9 @@ int pccl__json_object(const struct pccl__json_place *place, const cJSON *item, c
 /* Each looks up a key of an object. If it is absent *value stays as it is; otherwise it must have the type and range. */
 int pccl__json_integer(const struct pccl__json_place *place, const cJSON *object, const char *key, int64_t minimum,
                        int64_t maximum, int64_t *value, struct pccl_error *error); /* a number or a string of digits */
+/* The same of an element of the array `key`. */
+int pccl__json_element(const struct pccl__json_place *place, const cJSON *item, const char *key, int64_t minimum,
+                       int64_t maximum, int64_t *value, struct pccl_error *error);
 int pccl__json_text(const struct pccl__json_place *place, const cJSON *object, const char *key, const char **value,
                     struct pccl_error *error); /* 1 .. PCCL__JSON_MAX_NAME bytes; lives as long as the object */
 int pccl__json_bool(const struct pccl__json_place *place, const cJSON *object, const char *key, bool *value,
@@ -46,8 +49,8 @@ int pccl__json_array(const struct pccl__json_place *place, const cJSON *object, 
 /* A file that appears under its name only when it is complete: written beside it, then renamed. */
 struct pccl__json_file {
     FILE *stream;
-    const char *path;
-    char *temporary;
+    char *target;    /* the path, symbolic links followed */
+    char *temporary; /* NULL for a device or pipe, which is written to as it is */
 };
 
 int pccl__json_open(struct pccl__json_file *file, const char *path, struct pccl_error *error);

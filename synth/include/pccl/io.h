@@ -13,9 +13,15 @@ int pccl_topology_write(const struct pccl_topology *topology, const char *path, 
  * multicast: of all switches. */
 int pccl_topology_read_csv(const char *path, const char *filter, bool multicast, struct pccl_topology **topology,
                            struct pccl_error *error);
-/* Written to a temporary file in the same directory and renamed: readers see all of it or nothing. */
+/* What is to be done, as a demand: a standard collective or any list of chunks. PCCL_ERR_FORMAT if it does not fit the
+ * topology. The caller frees *demand. */
+int pccl_demand_read(const char *path, const struct pccl_topology *topology, struct pccl_demand **demand,
+                     struct pccl_error *error);
+/* A schedule that was made for this very topology, sealed. All that is read is checked as far as needed to stay within
+ * its arrays; whether it does what it should is for pccl_verify_schedule to say. The caller frees *schedule. */
 int pccl_schedule_read(const char *path, const struct pccl_topology *topology, struct pccl_schedule **schedule,
                        struct pccl_error *error);
+/* Written to a temporary file in the same directory and renamed: readers see all of it or nothing. */
 int pccl_schedule_write(const struct pccl_schedule *schedule, const struct pccl_topology *topology, const char *path,
                         struct pccl_error *error);
 
