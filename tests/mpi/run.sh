@@ -40,14 +40,14 @@ matrix() {
     launch hypercube-8 8 60 "$(topology hypercube:3) --mca coll_pccl_cache_plans 3" collectives
     launch tree-8 8 60 "$(topology fattree:2x4)" collectives
     launch torus-9 9 60 "$(topology torus:3x3)" collectives
-    launch uneven-9 9 60 "$(topology fattree:2x2 0,1,1,2,2,2,3,3,3)" collectives
-    launch tree-12 12 90 "$(topology fattree:3x4:taper=2)" collectives
-    launch scattered-12 12 90 "$(topology mesh:4x4 3,15,0,12,7,8,1,14,5,10,2,9)" collectives types random
-    launch boxes-12 12 90 "$(topology boxes:3x4) --mca coll_pccl_message_limit 1000" collectives roots types counts
-    launch torus-16 16 120 "$(topology torus:4x4)" collectives --random 600
-    launch star-16 16 120 "$(topology star:16)" collectives comms reductions random
-    launch mesh-16 16 120 "$(topology mesh:4x4 15-0)" collectives roots types random
-    launch uneven-15 15 120 "$(topology star:2 0,0,0,0,0,0,0,1,1,1,1,1,1,1,1)" collectives roots comms random
+    launch uneven-9 9 120 "$(topology fattree:2x2 0,1,1,2,2,2,3,3,3)" collectives
+    launch tree-12 12 180 "$(topology fattree:3x4:taper=2)" collectives
+    launch scattered-12 12 180 "$(topology mesh:4x4 3,15,0,12,7,8,1,14,5,10,2,9)" collectives types random
+    launch boxes-12 12 180 "$(topology boxes:3x4) --mca coll_pccl_message_limit 1000" collectives roots types counts
+    launch torus-16 16 240 "$(topology torus:4x4)" collectives --random 600
+    launch star-16 16 240 "$(topology star:16)" collectives comms reductions random
+    launch mesh-16 16 240 "$(topology mesh:4x4 15-0)" collectives roots types random
+    launch uneven-15 15 240 "$(topology star:2 0,0,0,0,0,0,0,1,1,1,1,1,1,1,1)" collectives roots comms random
 }
 
 programs() {
@@ -55,7 +55,7 @@ programs() {
         launch "reports-$ranks" "$ranks" 60 "" reports
     done
     launch reports-torus-8 8 60 "$(topology torus:2x4)" reports
-    launch reports-tree-12 12 90 "$(topology fattree:3x4)" reports
+    launch reports-tree-12 12 180 "$(topology fattree:3x4)" reports
     launch stress-2 2 60 "" stress
     launch stress-mesh-6 6 60 "$(topology mesh:2x3)" stress
     launch stress-torus-9 9 90 "$(topology torus:3x3) --mca coll_pccl_window 1" stress
