@@ -37,8 +37,9 @@ static struct canvas place_canvas(const struct plot *plot, const struct plot_lay
     canvas.x = area.x + (area.width - layout->width * canvas.scale) / 2;
     canvas.y = area.y + (area.height - layout->height * canvas.scale) / 2;
     double spacing = layout->spacing * canvas.scale;
-    canvas.radius = fmin(fmax(spacing * 0.24, 1.2), 17);
-    canvas.offset = fmin(spacing * 0.055, 4);
+    bool roomy = spacing > 26; /* labels fit; else the load has the say */
+    canvas.radius = fmin(fmax(spacing * (roomy ? 0.24 : 0.15), 1.2), 17);
+    canvas.offset = fmin(spacing * (roomy ? 0.055 : 0.08), 4);
     return canvas;
 }
 
@@ -86,7 +87,7 @@ static void draw_links(const struct canvas *canvas)
 {
     const struct plot *plot = canvas->plot;
     double spacing = canvas->layout->spacing * canvas->scale;
-    double width = fmin(fmax(spacing * 0.05, 0.5), 3.2);
+    double width = fmin(fmax(spacing * (spacing > 26 ? 0.05 : 0.1), 0.5), 3.2);
     for (uint32_t pass = 0; pass < 2; pass++) /* idle links first, so that they hide nothing */
         for (uint32_t l = 0; l < plot->topology->num_links; l++) {
             const struct pccl_link *link = &plot->topology->links[l];

@@ -143,7 +143,9 @@ static void draw_mark(const struct chart *chart, int64_t time_ps, const char *na
     char text[80];
     double x = time_x(chart, (double)time_ps);
     struct plot_style style = {.colour = plot_black, .size = 1.2, .dashed = dashed};
-    plot_line(chart->plot->stream, x, y + 3, x, chart->field.y + chart->field.height, style);
+    const struct plot_style halo = {.colour = plot_white, .size = 3, .opacity = 0.7}; /* stands out from dark rasters */
+    plot_line(chart->plot->stream, x, chart->field.y, x, chart->field.y + chart->field.height, halo);
+    plot_line(chart->plot->stream, x, chart->field.y - 3, x, chart->field.y + chart->field.height, style);
     snprintf(text, sizeof(text), "%s %s", name, cli_time_text(time_ps).text);
     plot_text(chart->plot->stream, anchor == PLOT_END ? x + 3 : x, y, anchor,
               (struct plot_style){.colour = plot_black, .size = 11, .bold = !dashed}, text);
