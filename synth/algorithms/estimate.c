@@ -251,9 +251,12 @@ int64_t pccl__estimate_ring(const struct pccl__problem *problem, uint32_t pieces
     struct meter meter;
     struct volley volley;
     int64_t total = -1, hops = problem->num_ranks - 1;
+    bool both = PCCL__VARIANT_KIND(problem->variant) == PCCL__BOTH_WAYS;
+    if (both && (pieces % 2 != 0 || hops < 2)) {
+        return -1;
+    }
     if (open_meter(&meter, problem) && meter_shift(&meter, problem->num_ranks - 1, &volley)) {
         int64_t block = block_of(problem), share = (block + pieces - 1) / pieces;
-        bool both = PCCL__VARIANT_KIND(problem->variant) == PCCL__BOTH_WAYS;
         int64_t chain = hops * volley_ps(&volley, share);
         int64_t transfer = hops * pccl_transfer_ps(both ? (block + 1) / 2 : block, volley.load_ps_per_mib);
         int64_t busy = hops * pieces * overheads_ps(problem), work = transfer > busy ? transfer : busy;

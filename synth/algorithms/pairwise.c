@@ -35,15 +35,15 @@ static void gather_spread(struct pccl__writer *writer, void *context)
     }
 }
 
-/* Distance n-s in round s, first to the ranks above, then to those below. */
+/* Distance n-s in round s, to the rank above and to that below. */
 static void gather_outward(struct pccl__writer *writer, void *context)
 {
     (void)context;
     uint32_t n = writer->problem->num_ranks;
     for (uint32_t s = 1; s < n; s++) {
         for (uint32_t v = 0; v + n - s < n; v++) {
-            send_pieces(writer, 2 * s - 2, v, v + n - s, v);
-            send_pieces(writer, 2 * s - 1, v + n - s, v, v + n - s);
+            send_pieces(writer, s - 1, v, v + n - s, v);
+            send_pieces(writer, s - 1, v + n - s, v, v + n - s);
         }
     }
 }

@@ -12,6 +12,7 @@
 
 #define MAX_PIECES_LOG 8
 #define FIRST_USE_MESSAGES 6000 /* simulated before a first use makes no more candidates */
+#define FIRST_USE_SMALL 1024    /* messages of a candidate that costs next to nothing */
 #define MOST_MESSAGES 4000000   /* of any candidate with a choice of pieces */
 
 /* A row with a number of pieces, before it is made. */
@@ -47,27 +48,30 @@ static void add_prospect(struct search *search, uint32_t row, uint32_t pieces, i
     search->prospects[search->num_prospects++] = (struct prospect){estimate_ps, row, pieces};
 }
 
+/* Roughly, with 2^k pieces. */
+static uint64_t count_messages(const struct search *search, uint32_t row, uint32_t k)
+{
+    uint64_t n = search->problem.num_ranks;
+    return ((pccl__rows[row].flags & PCCL__DENSE) != 0 ? n * (n - 1) : n - 1) << k;
+}
+
 /* The largest power of two of pieces worth a look, as its exponent: none smaller than a kibibyte, not too many
  * messages. */
 static uint32_t most_pieces_log(const struct search *search, uint32_t row)
 {
-    const struct pccl__problem *problem = &search->problem;
-    uint64_t most = problem->options.effort == PCCL_EFFORT_FIRST_USE ? FIRST_USE_MESSAGES : MOST_MESSAGES;
-    uint64_t messages = problem->num_ranks - 1;
+    bool first_use = search->problem.options.effort == PCCL_EFFORT_FIRST_USE;
     uint32_t k = 0;
-    if (pccl__rows[row].cut == PCCL__WHOLE || problem->collective == PCCL_BARRIER) {
+    if (pccl__rows[row].cut == PCCL__WHOLE || search->problem.collective == PCCL_BARRIER) {
         return 0;
     }
-    if ((pccl__rows[row].flags & PCCL__DENSE) != 0) {
-        messages *= problem->num_ranks;
-    }
-    while (k < MAX_PIECES_LOG && problem->block_bytes >> (k + 1) >= 1024 && messages << (k + 1) <= most) {
+    while (k < MAX_PIECES_LOG && search->problem.block_bytes >> (k + 1) >= 1024 &&
+           count_messages(search, row, k + 1) <= (first_use ? FIRST_USE_MESSAGES : MOST_MESSAGES)) {
         k++;
     }
     return k;
 }
 
-/* At first use the number of pieces that the forecast likes best, else all. */
+/* All numbers of pieces; at first use those that make few messages, and the one that the forecast likes best. */
 static void add_prospects(struct search *search, uint32_t row)
 {
     struct pccl__problem *problem = &search->problem;
@@ -77,20 +81,24 @@ static void add_prospects(struct search *search, uint32_t row)
         return;
     }
     last = last > first ? last : first;
-    bool all = problem->options.effort != PCCL_EFFORT_FIRST_USE;
+    bool first_use = problem->options.effort == PCCL_EFFORT_FIRST_USE;
     int64_t best_ps = -1;
     for (uint32_t k = first; k <= last; k++) {
         int64_t estimate_ps = pccl__row_estimate(problem, row, 1u << k);
-        if (all) {
+        if (estimate_ps < 0) {
+            add_prospect(search, row, 1u << k, -1);
+            break;
+        }
+        if (!first_use || count_messages(search, row, k) <= FIRST_USE_SMALL) {
             add_prospect(search, row, 1u << k, estimate_ps);
-        } else if (estimate_ps >= 0 && (best_ps < 0 || estimate_ps < best_ps)) {
+        } else if (best_ps < 0 || estimate_ps < best_ps) {
             best = k;
             best_ps = estimate_ps;
         } else {
             break;
         }
     }
-    if (!all) {
+    if (best_ps >= 0) {
         add_prospect(search, row, 1u << best, best_ps);
     }
 }
