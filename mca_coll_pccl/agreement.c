@@ -9,16 +9,17 @@
  *     ACCEPT         ------------>  all accept?
  *                    <------------  COMMIT or DECLINE
  *
- * A rank that hears nothing (rank 0 takes no part, or is too late) waits twice the time, sends WITHDRAW and declines; rank
- * 0 then answers the others with DECLINE. After ACCEPT a rank waits without limit, but it has heard from rank 0, which
- * waits only for ranks it has heard from, and those answer in bounded time. So time decides whether ranks agree, never
- * whether they decide the same: only rank 0 says COMMIT, and only when every rank has accepted and none can withdraw.
+ * A rank that hears nothing (rank 0 takes no part, or is too late) waits twice the time, sends WITHDRAW and declines;
+ * rank 0 then answers the others with DECLINE. After ACCEPT a rank waits without limit, but it has heard from rank 0,
+ * which waits only for ranks it has heard from, and those answer in bounded time. So time decides whether ranks agree,
+ * never whether they decide the same: only rank 0 says COMMIT, and only when every rank has accepted and none can
+ * withdraw.
  *
  * MPI_Init has a barrier of the runtime just before, so even many processes on few cores arrive close together.
  *
- * Messages that nobody receives can stay behind (hello to a rank 0 without pccl, an offer to a rank that withdrew): at most
- * two of four bytes per rank, under a tag that nothing else uses (compat.h). They can only be sends of a few bytes,
- * and no rank waits for their completion. */
+ * Messages that nobody receives can stay behind (hello to a rank 0 without pccl, an offer to a rank that withdrew): at
+ * most two of four bytes per rank, under a tag that nothing else uses (compat.h). They can only be sends of a few
+ * bytes, and no rank waits for their completion. */
 #include "agreement.h"
 
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static int hear(struct ompi_communicator_t *world, int *peer, double deadline)
     return word;
 }
 
-/* --- telling the user ------------------------------------------------------------------------------------------------ */
+/* --- telling the user ---------------------------------------------------------------------------------------- */
 
 /* "0-3,7,9 and 12 more" from flags. */
 static void list_ranks(const bool *flags, uint32_t num_ranks, char *text, size_t size)
@@ -110,7 +111,7 @@ static void show_absent(const bool *absent, uint32_t num_ranks)
     }
 }
 
-/* --- the handshake --------------------------------------------------------------------------------------------------- */
+/* --- the handshake ------------------------------------------------------------------------------------------- */
 
 /* Rank 0: hears `expected` or a withdrawal from every other rank. present[i]: rank i is in at the end. */
 static bool hear_all(struct ompi_communicator_t *world, enum word expected, double deadline, bool *present)
@@ -127,7 +128,8 @@ static bool hear_all(struct ompi_communicator_t *world, enum word expected, doub
         }
         present[peer] = word != WITHDRAW;
         withdrawn |= word == WITHDRAW;
-        missing -= word != WITHDRAW || expected == ACCEPT; /* a withdrawal answers an offer, it does not replace a hello */
+        /* A withdrawal answers an offer, it does not replace a hello. */
+        missing -= word != WITHDRAW || expected == ACCEPT;
     }
     return !withdrawn;
 }
@@ -172,14 +174,17 @@ static bool follow(struct ompi_communicator_t *world)
     return word == COMMIT;
 }
 
-/* --- the records ----------------------------------------------------------------------------------------------------- */
+/* --- the records --------------------------------------------------------------------------------------------- */
 
 /* What must be equal everywhere, and how to name it. */
 static const struct {
     size_t offset, bytes;
     const char *name;
 } compared[] = {
-#define FIELD(field, name) {offsetof(struct coll_pccl_record, field), sizeof(((struct coll_pccl_record *)0)->field), name}
+#define FIELD(field, name)                                                                            \
+    {                                                                                                 \
+        offsetof(struct coll_pccl_record, field), sizeof(((struct coll_pccl_record *)0)->field), name \
+    }
     FIELD(magic, "the build of pccl"),
     FIELD(version, "the version of Open MPI or pccl"),
     FIELD(architecture, "the architecture"),
@@ -277,7 +282,8 @@ static bool all_succeed(struct ompi_communicator_t *world, int status, const str
 }
 
 /* Exchanges records through the component below and sets up the world. */
-static bool exchange(struct ompi_communicator_t *world, uint32_t installed, struct coll_pccl_record *records, int *statuses)
+static bool exchange(struct ompi_communicator_t *world, uint32_t installed, struct coll_pccl_record *records,
+                     int *statuses)
 {
     uint32_t num_ranks = (uint32_t)ompi_comm_size(world);
     mca_coll_base_comm_coll_t *below = world->c_coll;
@@ -286,8 +292,8 @@ static bool exchange(struct ompi_communicator_t *world, uint32_t installed, stru
     int status = coll_pccl_fabric_create(&fabric, &error);
     struct coll_pccl_record own;
     fill_record(&own, installed, fabric);
-    bool agreed = below->coll_allgather(&own, sizeof own, &ompi_mpi_byte.dt, records, sizeof own, &ompi_mpi_byte.dt, world,
-                                        below->coll_allgather_module) == OMPI_SUCCESS &&
+    bool agreed = below->coll_allgather(&own, sizeof own, &ompi_mpi_byte.dt, records, sizeof own, &ompi_mpi_byte.dt,
+                                        world, below->coll_allgather_module) == OMPI_SUCCESS &&
                   compare_records(records, num_ranks, ompi_comm_rank(world) == 0) &&
                   all_succeed(world, status, &error, statuses);
     if (agreed) {

@@ -1,9 +1,9 @@
 /* Binding: where the slots of a plan's program lie in the buffers of one call.
  *
- * A collective that only moves data works on the packed stream of bytes: datatypes without gaps are used where they lie,
- * others are packed before and unpacked after, so ranks with different datatypes of equal signature agree. A reduction
- * works on elements of the datatype, cut at element boundaries. Both are arrays of `units`; nothing below the two
- * `side_as_*` functions knows which it is. */
+ * A collective that only moves data works on the packed stream of bytes: datatypes without gaps are used where they
+ * lie, others are packed before and unpacked after, so ranks with different datatypes of equal signature agree. A
+ * reduction works on elements of the datatype, cut at element boundaries. Both are arrays of `units`; only the
+ * functions that lay areas over buffers know which it is. */
 #include <stdlib.h>
 
 #include "execute.h"
@@ -34,7 +34,8 @@ char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t in
     const struct coll_pccl_slot *slot = &execution->plan->slots[index];
     uint32_t pieces = execution->plan->pieces;
     if (slot->area == PCCL_SCRATCH) {
-        size_t total = execution->chunk_block_units ? execution->chunk_block_units[slot->block] : execution->chunk_units;
+        size_t total =
+            execution->chunk_block_units ? execution->chunk_block_units[slot->block] : execution->chunk_units;
         *units = piece_start(total, pieces, slot->piece + 1) - piece_start(total, pieces, slot->piece);
         return execution->scratch + (ptrdiff_t)slot->index * execution->scratch_stride;
     }
@@ -49,7 +50,7 @@ char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t in
     return block_address(area, slot->index) + (ptrdiff_t)start * execution->extent;
 }
 
-/* --- areas -------------------------------------------------------------------------------------------------------- */
+/* --- areas --------------------------------------------------------------------------------------------------- */
 
 static size_t side_elements(const struct coll_pccl_side *side)
 {
@@ -71,7 +72,7 @@ static bool is_contiguous(const struct coll_pccl_side *side)
            (flags & OPAL_DATATYPE_FLAG_CONTIGUOUS && !side->counts && side->count <= 1);
 }
 
-/* Sizes and displacements of unequal blocks. units: of an element; step: bytes from element to element, packed or not. */
+/* Sizes and displacements of unequal blocks. units: of an element; step: bytes from element to element. */
 static int set_block_arrays(struct coll_pccl_execution *execution, int which, const struct coll_pccl_side *side,
                             const int *displs, size_t units, ptrdiff_t step)
 {
@@ -115,8 +116,9 @@ static int set_area(struct coll_pccl_execution *execution, int which, const stru
                         : OMPI_SUCCESS;
 }
 
-/* Packs blocks [first, first + count) of a side into an area laid over packed memory, or unpacks all of them from it. */
-static int pack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area, uint32_t first, uint32_t count)
+/* Packs blocks [first, first + count) of a side into an area laid over private memory. */
+static int pack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area, uint32_t first,
+                       uint32_t count)
 {
     ptrdiff_t extent = side->type->super.ub - side->type->super.lb;
     if (!side->counts) {
@@ -151,7 +153,7 @@ static int unpack_blocks(const struct coll_pccl_side *side, const struct coll_pc
     return status;
 }
 
-/* --- the parts of a binding ----------------------------------------------------------------------------------------- */
+/* --- the parts of a binding ---------------------------------------------------------------------------------- */
 
 static void set_units(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
 {
@@ -176,8 +178,8 @@ static bool needs_private_input(const struct coll_pccl_execution *execution)
 static bool needs_private_output(const struct coll_pccl_execution *execution)
 {
     const struct coll_pccl_view *view = &execution->view;
-    return view->output.blocks > 0 && (execution->elements ? view->relation == COLL_PCCL_SAME_MEMORY
-                                                           : !is_contiguous(&view->output));
+    return view->output.blocks > 0 &&
+           (execution->elements ? view->relation == COLL_PCCL_SAME_MEMORY : !is_contiguous(&view->output));
 }
 
 static size_t align(size_t bytes)
@@ -338,7 +340,8 @@ static int reserve_requests(struct coll_pccl_execution *execution, size_t parts)
     if (needed <= execution->max_requests) {
         return OMPI_SUCCESS;
     }
-    struct coll_pccl_request *requests = needed <= UINT32_MAX ? realloc(execution->requests, needed * sizeof *requests) : NULL;
+    struct coll_pccl_request *requests =
+        needed <= UINT32_MAX ? realloc(execution->requests, needed * sizeof *requests) : NULL;
     if (!requests) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
@@ -427,7 +430,7 @@ int coll_pccl_unbind(struct coll_pccl_execution *execution)
     return OMPI_SUCCESS;
 }
 
-/* --- staged messages --------------------------------------------------------------------------------------------------- */
+/* --- staged messages ----------------------------------------------------------------------------------------- */
 
 static int move_staged(struct coll_pccl_execution *execution, uint32_t index, bool gather)
 {

@@ -20,8 +20,9 @@ static struct {
 
 static struct coll_pccl_plan **bucket_of(const struct coll_pccl_key *key)
 {
-    uint64_t hash = key->digest ^ ((uint64_t)key->root << 24 | (uint64_t)key->band << 8 | (uint64_t)key->collective << 2 |
-                                   (uint64_t)key->ordered << 1 | (uint64_t)key->direct);
+    uint64_t hash =
+        key->digest ^ ((uint64_t)key->root << 24 | (uint64_t)key->band << 8 | (uint64_t)key->collective << 2 |
+                       (uint64_t)key->ordered << 1 | (uint64_t)key->direct);
     hash *= UINT64_C(0x9e3779b97f4a7c15);
     return &cache.buckets[hash >> 32 & (NUM_BUCKETS - 1)];
 }
@@ -100,8 +101,8 @@ static struct coll_pccl_plan *take(struct coll_pccl_plan *plan, struct coll_pccl
     return plan;
 }
 
-int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm, struct coll_pccl_plan **found,
-                         struct coll_pccl_execution **idle)
+int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
+                         struct coll_pccl_plan **found, struct coll_pccl_execution **idle)
 {
     int status = PCCL_SUCCESS;
     OPAL_THREAD_LOCK(&lock);

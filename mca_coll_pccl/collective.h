@@ -25,10 +25,10 @@ enum coll_pccl_kind {
 struct coll_pccl_collective {
     const char *name; /* as in MPI, lower case */
     enum pccl_collective planned_as;
-    int tag;            /* of its messages: see execute.h */
-    bool sizes_private; /* only the two ends of a pair know how much they exchange: direct plans only */
-    bool one_way;       /* some ranks only send: nothing stops them from running ahead of the others */
-    void (*entry)(void); /* the function to install, cast back by its place in the module */
+    int tag;                /* of its messages: see execute.h */
+    bool sizes_private;     /* only the two ends of a pair know how much they exchange: direct plans only */
+    bool one_way;           /* some ranks only send: nothing stops them from running ahead of the others */
+    void (*entry)(void);    /* the function to install, cast back by its place in the module */
     size_t function;        /* offset of its pointer in mca_coll_base_module_t */
     size_t active_function; /* offset of function and of module in mca_coll_base_comm_coll_t */
     size_t active_module;
@@ -51,7 +51,8 @@ struct coll_pccl_call {
     struct ompi_datatype_t *receive_type;
     struct ompi_op_t *op;
     int root;
-    size_t block_bytes; /* what choosing the plan rests on, equal on all ranks: size of a (mean) block as demand.h counts it */
+    size_t block_bytes; /* what choosing the plan rests on, equal on all ranks: size of a (mean) block as demand.h
+                           counts it */
     bool empty;         /* there is nothing to move, and every rank knows it */
 };
 

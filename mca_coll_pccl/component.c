@@ -62,15 +62,16 @@ static int query_process(bool enable_progress_threads, bool enable_mpi_threads)
 }
 
 OPAL_MODULE_DECLSPEC const mca_coll_base_component_t mca_coll_pccl_component = {
-    .collm_version = {
-        COLL_PCCL_API_VERSION,
-        .mca_component_name = "pccl",
-        MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
-        .mca_open_component = open_component,
-        .mca_close_component = close_component,
-        .mca_register_component_params = coll_pccl_parameters_register,
-    },
-    .collm_data = {MCA_BASE_METADATA_PARAM_NONE},
+    .collm_version =
+        {
+            COLL_PCCL_API_VERSION,
+            .mca_component_name = "pccl",
+            MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
+            .mca_open_component = open_component,
+            .mca_close_component = close_component,
+            .mca_register_component_params = coll_pccl_parameters_register,
+        },
+    .collm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
     .collm_init_query = query_process,
     .collm_comm_query = coll_pccl_module_query,
 };

@@ -20,10 +20,10 @@ struct coll_pccl_parameters {
     int cache_plans;
     int window;
     int max_ranks;
-    int agreement_timeout;  /* seconds */
-    int message_limit;      /* bytes */
-    int keep_mib;           /* MiB */
-    uint32_t served;        /* the collectives that `collectives` names, a bit per enum coll_pccl_kind */
+    int agreement_timeout; /* seconds */
+    int message_limit;     /* bytes */
+    int keep_mib;          /* MiB */
+    uint32_t served;       /* the collectives that `collectives` names, a bit per enum coll_pccl_kind */
 };
 extern struct coll_pccl_parameters coll_pccl_parameters;
 
@@ -36,15 +36,15 @@ extern const mca_coll_base_component_t mca_coll_pccl_component;
 /* What pccl knows about the ranks of one communicator; made by its first collective, freed with it. */
 struct coll_pccl_group {
     uint32_t num_ranks, rank;
-    uint32_t *devices; /* [num_ranks] device of each rank; NULL if pccl declines this communicator */
-    uint64_t digest;   /* of devices */
+    uint32_t *devices;    /* [num_ranks] device of each rank; NULL if pccl declines this communicator */
+    uint64_t digest;      /* of devices */
     const char *declined; /* why (static text), else NULL */
     uint32_t calls;       /* rooted calls so far: see COLL_PCCL_FLOW_CALLS */
     struct coll_pccl_recent {
         uint64_t key; /* packed by plan.c; 0 = empty */
         uint64_t generation;
-        uint32_t place; /* in the cache of plans */
-    } recent[COLL_PCCL_NUM_KINDS]; /* the last plan of each collective */
+        uint32_t place;                     /* in the cache of plans */
+    } recent[COLL_PCCL_NUM_KINDS];          /* the last plan of each collective */
     uint64_t reported[COLL_PCCL_NUM_KINDS]; /* a bit per size band that coll_pccl_verbose has told about */
 };
 

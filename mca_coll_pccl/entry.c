@@ -1,6 +1,8 @@
 /* From the MPI functions to the common path: each entry says which buffers, sizes, operator and root its call has. */
 #include "execute.h"
 
+#define OWN(module) ((struct coll_pccl_module *)(module))
+
 /* Every field is set by name: it is faster than clearing the structure first. */
 static inline struct coll_pccl_call new_call(enum coll_pccl_kind kind, const void *send, int send_count,
                                              struct ompi_datatype_t *send_type, void *receive, int receive_count,
@@ -61,7 +63,7 @@ static mca_pml_base_send_mode_t send_mode(struct coll_pccl_group *group, enum co
 /* The common path. COLL_PCCL_DECLINED: the previous component has to serve the call, on all ranks. */
 static int serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
 {
-    struct coll_pccl_module *module = (struct coll_pccl_module *)base;
+    struct coll_pccl_module *module = OWN(base);
     if (call->empty) {
         return OMPI_SUCCESS;
     }
@@ -84,17 +86,16 @@ static int serve(const struct coll_pccl_call *call, struct ompi_communicator_t *
     return coll_pccl_execution_finish(execution, status);
 }
 
-/* What the previous component offers for `name`, called with the arguments in parentheses and its module. */
-#define PREVIOUS(name, ...)                                                                    \
-    (((struct coll_pccl_module *)module)->previous.coll_##name(                                \
-        __VA_ARGS__, comm, ((struct coll_pccl_module *)module)->previous.coll_##name##_module))
+/* Calls what the previous component offers for `name`. */
+#define PREVIOUS(name, ...) \
+    OWN(module)->previous.coll_##name(__VA_ARGS__, comm, OWN(module)->previous.coll_##name##_module)
 
 int coll_pccl_allgather(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
                         int receive_count, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm,
                         mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_ALLGATHER, send, send_count, send_type, receive, receive_count,
-                                          receive_type, NULL, 0);
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_ALLGATHER, send, send_count, send_type, receive, receive_count, receive_type, NULL, 0);
     set_size(&call, call.receive_count, receive_type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED
@@ -106,8 +107,8 @@ int coll_pccl_allgatherv(const void *send, int send_count, struct ompi_datatype_
                          const int *receive_counts, const int *displs, struct ompi_datatype_t *receive_type,
                          struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_ALLGATHERV, send, send_count, send_type, receive, 0, receive_type,
-                                          NULL, 0);
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_ALLGATHERV, send, send_count, send_type, receive, 0, receive_type, NULL, 0);
     call.receive_counts = receive_counts;
     call.receive_displs = displs;
     set_mean(&call, receive_counts, comm);
@@ -130,8 +131,8 @@ int coll_pccl_alltoall(const void *send, int send_count, struct ompi_datatype_t 
                        int receive_count, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm,
                        mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_ALLTOALL, send, send_count, send_type, receive, receive_count,
-                                          receive_type, NULL, 0);
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_ALLTOALL, send, send_count, send_type, receive, receive_count, receive_type, NULL, 0);
     set_size(&call, call.receive_count, receive_type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED
@@ -150,18 +151,18 @@ int coll_pccl_alltoallv(const void *send, const int *send_counts, const int *sen
     call.receive_counts = receive_counts;
     call.receive_displs = receive_displs;
     int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED
-               ? status
-               : PREVIOUS(alltoallv, send, send_counts, send_displs, send_type, receive, receive_counts, receive_displs,
-                          receive_type);
+    return status != COLL_PCCL_DECLINED ? status
+                                        : PREVIOUS(alltoallv, send, send_counts, send_displs, send_type, receive,
+                                                   receive_counts, receive_displs, receive_type);
 }
 
 int coll_pccl_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
     struct coll_pccl_call call = new_call(COLL_PCCL_BARRIER, NULL, 0, NULL, NULL, 0, NULL, NULL, 0);
     int status = serve(&call, comm, module);
-    struct coll_pccl_module *own = (struct coll_pccl_module *)module;
-    return status != COLL_PCCL_DECLINED ? status : own->previous.coll_barrier(comm, own->previous.coll_barrier_module);
+    return status != COLL_PCCL_DECLINED
+               ? status
+               : OWN(module)->previous.coll_barrier(comm, OWN(module)->previous.coll_barrier_module);
 }
 
 int coll_pccl_bcast(void *buffer, int count, struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
@@ -177,8 +178,8 @@ int coll_pccl_gather(const void *send, int send_count, struct ompi_datatype_t *s
                      int receive_count, struct ompi_datatype_t *receive_type, int root,
                      struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_GATHER, send, send_count, send_type, receive, receive_count,
-                                          receive_type, NULL, root);
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_GATHER, send, send_count, send_type, receive, receive_count, receive_type, NULL, root);
     if (root == ompi_comm_rank(comm)) {
         set_size(&call, call.receive_count, receive_type);
     } else {
@@ -202,8 +203,8 @@ int coll_pccl_reduce(const void *send, void *receive, int count, struct ompi_dat
 int coll_pccl_reduce_scatter(const void *send, void *receive, const int *counts, struct ompi_datatype_t *type,
                              struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_REDUCE_SCATTER, send, 0, type, receive, counts[ompi_comm_rank(comm)], type,
-                                          op, 0);
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_REDUCE_SCATTER, send, 0, type, receive, counts[ompi_comm_rank(comm)], type, op, 0);
     call.send_counts = counts;
     set_mean(&call, counts, comm);
     int status = serve(&call, comm, module);
@@ -214,7 +215,8 @@ int coll_pccl_reduce_scatter_block(const void *send, void *receive, int count, s
                                    struct ompi_op_t *op, struct ompi_communicator_t *comm,
                                    mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_REDUCE_SCATTER_BLOCK, send, count, type, receive, count, type, op, 0);
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_REDUCE_SCATTER_BLOCK, send, count, type, receive, count, type, op, 0);
     set_size(&call, call.receive_count, type);
     int status = serve(&call, comm, module);
     return status != COLL_PCCL_DECLINED ? status : PREVIOUS(reduce_scatter_block, send, receive, count, type, op);
@@ -224,8 +226,8 @@ int coll_pccl_scatter(const void *send, int send_count, struct ompi_datatype_t *
                       int receive_count, struct ompi_datatype_t *receive_type, int root,
                       struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_SCATTER, send, send_count, send_type, receive, receive_count,
-                                          receive_type, NULL, root);
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_SCATTER, send, send_count, send_type, receive, receive_count, receive_type, NULL, root);
     if (root == ompi_comm_rank(comm)) {
         set_size(&call, call.send_count, send_type);
     } else {

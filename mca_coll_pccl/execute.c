@@ -1,7 +1,7 @@
 /* The executor: runs the operations of a program as their dependencies allow.
  *
- * An operation is ready when its count of waits is zero. Ready copies and reductions run at once, but copies that nothing
- * waits for run when no message is under way: meanwhile the transport would stand still. Ready messages are
+ * An operation is ready when its count of waits is zero. Ready copies and reductions run at once, but copies that
+ * nothing waits for run when no message is under way: meanwhile the transport would stand still. Ready messages are
  * posted in program order as far as the window of their direction reaches. Posting releases the next message with the
  * same peer in the same direction, completing releases the successors. */
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #include "execute.h"
 
-/* --- life ------------------------------------------------------------------------------------------------------------ */
+/* --- life ---------------------------------------------------------------------------------------------------- */
 
 static size_t words_for(uint32_t bits)
 {
@@ -82,9 +82,9 @@ static bool wind_up(struct coll_pccl_execution *execution, int *status)
         return !coll_pccl_transport_abandon(execution);
     }
     *status = coll_pccl_unbind(execution);
-    if (coll_pccl_buffer_trim(&execution->buffer) | coll_pccl_buffer_trim(&execution->staging)) {
-        execution->repeatable = false;
-    }
+    bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
+    trimmed |= coll_pccl_buffer_trim(&execution->staging);
+    execution->repeatable &= !trimmed;
     return true;
 }
 
@@ -94,16 +94,18 @@ int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status
     struct ompi_communicator_t *comm = execution->comm;
     bool reusable = true;
     status = status == OMPI_SUCCESS ? execution->error : status;
-    if (status != OMPI_SUCCESS || !execution->repeatable || execution->buffer.bytes > 0 || execution->staging.bytes > 0) {
+    if (status != OMPI_SUCCESS || !execution->repeatable || execution->buffer.bytes > 0 ||
+        execution->staging.bytes > 0) {
         reusable = wind_up(execution, &status);
     }
-    /* One that is not is left to the transport for ever, which may still touch its memory: an error has no better end. */
+    /* One that is not is left to the transport for ever, which may still touch its memory: an error has no better end.
+     */
     coll_pccl_plan_release(plan, reusable ? execution : NULL);
     OBJ_RELEASE(comm);
     return status;
 }
 
-/* --- ready, posted, finished ------------------------------------------------------------------------------------------- */
+/* --- ready, posted, finished --------------------------------------------------------------------------------- */
 
 static void make_ready(struct coll_pccl_execution *execution, uint32_t index)
 {
@@ -134,8 +136,7 @@ static void release(struct coll_pccl_execution *execution, uint32_t index)
 static void close_position(struct coll_pccl_window *window, uint32_t position, uint32_t count)
 {
     window->done[position / 64] |= UINT64_C(1) << position % 64;
-    while (window->first_open < count &&
-           window->done[window->first_open / 64] >> window->first_open % 64 & 1) {
+    while (window->first_open < count && window->done[window->first_open / 64] >> window->first_open % 64 & 1) {
         window->first_open++;
     }
 }
@@ -146,7 +147,8 @@ static void complete(struct coll_pccl_execution *execution, uint32_t index)
     const struct pccl_operation *operation = &plan->program->operations[index];
     execution->remaining--;
     if (operation->kind <= PCCL_OP_RECEIVE) {
-        close_position(&execution->windows[operation->kind], plan->position[index], plan->sequence[operation->kind].count);
+        close_position(&execution->windows[operation->kind], plan->position[index],
+                       plan->sequence[operation->kind].count);
     }
     const uint32_t *successors = plan->program->successors + operation->first_successor;
     for (uint32_t i = 0; i < operation->num_successors; i++) {
@@ -263,7 +265,7 @@ static bool collect(struct coll_pccl_execution *execution)
     return any;
 }
 
-/* --- the state machine ------------------------------------------------------------------------------------------------ */
+/* --- the state machine --------------------------------------------------------------------------------------- */
 
 /* Starts behind the first `done` operations of the program, which have been posted or run in program order. */
 static void start_behind(struct coll_pccl_execution *execution, uint32_t done)
@@ -278,7 +280,8 @@ static void start_behind(struct coll_pccl_execution *execution, uint32_t done)
     execution->num_local_ready = execution->num_local_last = 0;
     execution->remaining = plan->program->num_operations;
     for (uint32_t i = 0; i < plan->program->num_operations; i++) {
-        execution->waits[i] = i < done ? UINT32_MAX : operations[i].num_waits; /* the first ones never get ready again */
+        execution->waits[i] =
+            i < done ? UINT32_MAX : operations[i].num_waits; /* the first ones never get ready again */
         if (execution->waits[i] == 0) {
             make_ready(execution, i);
         }
@@ -334,11 +337,11 @@ static int run_one(struct coll_pccl_execution *execution, uint32_t index)
     return status == OMPI_SUCCESS && message->staged ? coll_pccl_scatter_staged(execution, index) : status;
 }
 
-/* The operations one after the other. Sends do not wait, so a rank waits only in a receive; of all messages not received
- * the first in (step, index) has been sent, since what its sender does before needs only messages of earlier steps, and
- * its receiver waits for it: there is no deadlock. Sends of this size are over at once, unless the transport is short of
- * something; then operations that wait for their end need the state machine, which goes on from there. Returns how many
- * operations have been dealt with. */
+/* The operations one after the other. Sends do not wait, so a rank waits only in a receive; of all messages not
+ * received the first in (step, index) has been sent, since what its sender does before needs only messages of earlier
+ * steps, and its receiver waits for it: there is no deadlock. Sends of this size are over at once, unless the transport
+ * is short of something; then operations that wait for their end need the state machine, which goes on from there.
+ * Returns how many operations have been dealt with. */
 static uint32_t run_in_order(struct coll_pccl_execution *execution)
 {
     const struct pccl_program *program = execution->plan->program;

@@ -1,11 +1,11 @@
 /* Executions: one collective call under way on this rank. A state machine without waiting inside: bind, start, progress
  * until it says finished, finish. A blocking call drives it in a loop over opal_progress.
  *
- * Tags. A blocking call uses the tag that Open MPI's own blocking algorithms use for the collective. All messages of one
- * call are received in that call, and both ends of a pair post in program order, so consecutive calls cannot be mixed
- * up: a communicator has one blocking collective at a time, and messages of a pair do not overtake. Open MPI's counter for
- * non-blocking tags would do too, but on pml/ucx (24 bits of tag) it meets the users' tags after eight million calls,
- * which blocking calls reach within minutes. */
+ * Tags. A blocking call uses the tag that Open MPI's own blocking algorithms use for the collective. All messages of
+ * one call are received in that call, and both ends of a pair post in program order, so consecutive calls cannot be
+ * mixed up: a communicator has one blocking collective at a time, and messages of a pair do not overtake. Open MPI's
+ * counter for non-blocking tags would do too, but on pml/ucx (24 bits of tag) it meets the users' tags after eight
+ * million calls, which blocking calls reach within minutes. */
 #ifndef COLL_PCCL_EXECUTE_H
 #define COLL_PCCL_EXECUTE_H
 
@@ -19,10 +19,10 @@
 
 /* Input or output of a call in units: bytes of the packed stream, or elements if the collective reduces. */
 struct coll_pccl_area {
-    char *base;              /* unit 0 of block 0 */
-    ptrdiff_t stride;        /* bytes from block to block */
-    const ptrdiff_t *displs; /* instead of stride: bytes from base to each block */
-    size_t units;            /* per block */
+    char *base;                /* unit 0 of block 0 */
+    ptrdiff_t stride;          /* bytes from block to block */
+    const ptrdiff_t *displs;   /* instead of stride: bytes from base to each block */
+    size_t units;              /* per block */
     const size_t *block_units; /* instead of units: of each block */
     bool present;
 };
@@ -31,9 +31,9 @@ struct coll_pccl_area {
 struct coll_pccl_message {
     char *address;
     size_t units;
-    bool staged;      /* address is in the staging area: the slots are not neighbours in memory */
+    bool staged;         /* address is in the staging area: the slots are not neighbours in memory */
     ptrdiff_t staged_at; /* where there */
-    uint32_t pending; /* requests under way for it */
+    uint32_t pending;    /* requests under way for it */
 };
 
 struct coll_pccl_request {
@@ -57,7 +57,7 @@ struct coll_pccl_buffer {
 };
 
 struct coll_pccl_execution {
-    struct coll_pccl_plan *plan; /* with a reference while under way */
+    struct coll_pccl_plan *plan;      /* with a reference while under way */
     struct ompi_communicator_t *comm; /* the same */
     struct coll_pccl_execution *next_idle;
     int tag;
@@ -68,20 +68,20 @@ struct coll_pccl_execution {
     bool repeatable;             /* the binding holds for every equal call: nothing that may change behind a pointer */
     bool in_order;               /* messages are so small that running in program order is fastest */
     struct coll_pccl_view view;
-    bool elements;             /* units are elements of datatype, else bytes */
-    bool dense;                /* units follow one another without gaps: memory can be copied as it is */
+    bool elements;                    /* units are elements of datatype, else bytes */
+    bool dense;                       /* units follow one another without gaps: memory can be copied as it is */
     struct ompi_datatype_t *datatype; /* of a unit */
     struct ompi_op_t *op;
-    ptrdiff_t extent;  /* bytes from unit to unit */
-    size_t unit_bytes; /* of data in a unit */
+    ptrdiff_t extent;               /* bytes from unit to unit */
+    size_t unit_bytes;              /* of data in a unit */
     struct coll_pccl_area areas[2]; /* PCCL_INPUT, PCCL_OUTPUT */
     bool unpack_output;             /* areas[PCCL_OUTPUT] is packed: spread it into the user's buffer at the end */
     bool copy_output;               /* areas[PCCL_OUTPUT] is private: copy it to the user's buffer at the end */
     char *scratch;
     ptrdiff_t scratch_stride;
-    size_t chunk_units;              /* per block, of chunks in scratch */
-    const size_t *chunk_block_units; /* instead: of each block */
-    size_t message_units;            /* more are sent as several messages */
+    size_t chunk_units;                 /* per block, of chunks in scratch */
+    const size_t *chunk_block_units;    /* instead: of each block */
+    size_t message_units;               /* more are sent as several messages */
     struct coll_pccl_message *messages; /* [num_operations] */
 
     /* State of the run. */
@@ -98,7 +98,7 @@ struct coll_pccl_execution {
 
     /* Kept from call to call. */
     struct coll_pccl_buffer buffer, staging;
-    size_t *block_units[2];    /* [num_ranks] each, for v-calls */
+    size_t *block_units[2]; /* [num_ranks] each, for v-calls */
     ptrdiff_t *block_displs[2];
 };
 

@@ -1,8 +1,8 @@
 /* Copies and reductions inside one rank.
  *
- * Bitwise equal results need more than one order of operands: Open MPI's two-operand and three-operand kernels differ in
- * which zero or NaN they keep, and their vector loops differ from their scalar remainders. So every rank reduces a chunk
- * by the two-operand kernel, whole or in blocks that leave the same remainder. */
+ * Bitwise equal results need more than one order of operands: Open MPI's two-operand and three-operand kernels differ
+ * in which zero or NaN they keep, and their vector loops differ from their scalar remainders. So every rank reduces a
+ * chunk by the two-operand kernel, whole or in blocks that leave the same remainder. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -4,7 +4,8 @@
 
 #include "compat.h"
 
-/* `count` elements at `elements` to and from `packed`; gaps between and inside elements are not touched. MPI error codes. */
+/* `count` elements at `elements` to and from `packed`; gaps between and inside elements are not touched. MPI error
+ * codes. */
 int coll_pccl_pack(const struct ompi_datatype_t *type, size_t count, const char *elements, char *packed);
 int coll_pccl_unpack(const struct ompi_datatype_t *type, size_t count, char *elements, const char *packed);
 

@@ -34,24 +34,30 @@ struct parameter {
 
 static const struct parameter parameters[] = {
     {"priority", &coll_pccl_parameters.priority, NULL, 0, INT_MAX, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_ALL,
-     "Priority of pccl among the components for collectives. 0 (default): off. Use more than 30 to come before \"tuned\". "
-     "It must be the same on all ranks. Being on is agreed upon in MPI_Init; after that the value may be changed through "
+     "Priority of pccl among the components for collectives. 0 (default): off. Use more than 30 to come before "
+     "\"tuned\". "
+     "It must be the same on all ranks. Being on is agreed upon in MPI_Init; after that the value may be changed "
+     "through "
      "its MPI_T control variable (on all ranks alike): communicators made while it is 0 use the default components."},
     {"verbose", &coll_pccl_parameters.verbose, NULL, 0, INT_MAX, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_LOCAL,
-     "How much rank 0 of each communicator tells. 0 (default): nothing; 1: a line for each collective and octave of sizes "
+     "How much rank 0 of each communicator tells. 0 (default): nothing; 1: a line for each collective and octave of "
+     "sizes "
      "at its first use: which plan, its predicted time, or why pccl declines; 5: also the candidates of each new plan "
      "with their predicted times; 9: also each operation as it starts."},
     {"topology", NULL, &coll_pccl_parameters.topology, 0, 0, 0, OPAL_INFO_LVL_2, MCA_BASE_VAR_SCOPE_READONLY,
-     "Network to plan for: a generator such as star:16, mesh:4x4, torus:4x4x4, hypercube:4, fattree:4x8, or the path of a "
+     "Network to plan for: a generator such as star:16, mesh:4x4, torus:4x4x4, hypercube:4, fattree:4x8, or the path "
+     "of a "
      "topology file (it contains '/' or ends in .json). Unset (default): the hosts of the job on one switch. The ranks "
      "of one host are arranged by hwloc in either case."},
     {"placement", NULL, &coll_pccl_parameters.placement, 0, 0, 0, OPAL_INFO_LVL_2, MCA_BASE_VAR_SCOPE_READONLY,
      "Device of coll_pccl_topology that each rank of MPI_COMM_WORLD sits on, in rank order, separated by commas or "
-     "spaces: numbers, ranges and names of devices (\"0-15\", \"7 4 12 0\", \"15-0\", \"node3,node7\"). More entries than ranks "
+     "spaces: numbers, ranges and names of devices (\"0-15\", \"7 4 12 0\", \"15-0\", \"node3,node7\"). More entries "
+     "than ranks "
      "are allowed. Unset (default): hosts are found by name in the topology; if they are not there, rank i sits on "
      "device i."},
     {"collectives", NULL, &coll_pccl_parameters.collectives, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
-     "Which collectives pccl serves: \"all\" (default), a list such as \"allreduce,bcast\", or all but those of a list, "
+     "Which collectives pccl serves: \"all\" (default), a list such as \"allreduce,bcast\", or all but those of a "
+     "list, "
      "\"^alltoall,alltoallv\"."},
     {"cache_plans", &coll_pccl_parameters.cache_plans, NULL, 1, 1 << 20, DEFAULT_CACHE_PLANS, OPAL_INFO_LVL_6,
      MCA_BASE_VAR_SCOPE_READONLY,
@@ -83,13 +89,11 @@ int coll_pccl_parameters_register(void)
 {
     for (size_t i = 0; i < NUM_PARAMETERS; i++) {
         const struct parameter *row = &parameters[i];
-        int index = mca_base_component_var_register(&mca_coll_pccl_component.collm_version, row->name, row->help,
-                                                    row->number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING,
-                                                    NULL, 0, row->scope == MCA_BASE_VAR_SCOPE_READONLY
-                                                                 ? (mca_base_var_flag_t)0
-                                                                 : MCA_BASE_VAR_FLAG_SETTABLE,
-                                                    row->level, row->scope,
-                                                    row->number ? (void *)row->number : (void *)row->text);
+        int index = mca_base_component_var_register(
+            &mca_coll_pccl_component.collm_version, row->name, row->help,
+            row->number ? MCA_BASE_VAR_TYPE_INT : MCA_BASE_VAR_TYPE_STRING, NULL, 0,
+            row->scope == MCA_BASE_VAR_SCOPE_READONLY ? (mca_base_var_flag_t)0 : MCA_BASE_VAR_FLAG_SETTABLE, row->level,
+            row->scope, row->number ? (void *)row->number : (void *)row->text);
         if (index < 0) {
             return index;
         }
@@ -97,7 +101,8 @@ int coll_pccl_parameters_register(void)
     return OMPI_SUCCESS;
 }
 
-/* Marks the collectives named in `list`; returns the first word that is no name, or NULL. The word is cut off in place. */
+/* Marks the collectives named in `list`; returns the first word that is no name, or NULL. The word is cut off in place.
+ */
 static char *mark_named(char *list, uint32_t *named)
 {
     char *rest = NULL;

@@ -53,9 +53,11 @@ static int add_word(struct list *list, const char *word)
     }
     if (!parse_number(word, &first, &end) || (*end != '\0' && *end != '-') ||
         (*end == '-' && (!parse_number(end + 1, &last, &end) || *end != '\0'))) {
-        snprintf(list->error->message, sizeof list->error->message,
-                 "\"%.100s\" in coll_pccl_placement is no device of topology %s; expected a number, a range such as 0-15 "
-                 "or the name of a device", word, list->fabric->name);
+        snprintf(
+            list->error->message, sizeof list->error->message,
+            "\"%.100s\" in coll_pccl_placement is no device of topology %s; expected a number, a range such as 0-15 "
+            "or the name of a device",
+            word, list->fabric->name);
         return PCCL_ERR_FORMAT;
     }
     bool is_range = strchr(word, '-') != NULL;
@@ -68,8 +70,8 @@ static int add_word(struct list *list, const char *word)
     return status;
 }
 
-int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabric, uint32_t num_ranks, uint32_t *devices,
-                              struct pccl_error *error)
+int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabric, uint32_t num_ranks,
+                              uint32_t *devices, struct pccl_error *error)
 {
     struct list list = {.fabric = fabric, .devices = devices, .capacity = num_ranks, .error = error};
     char *words = strdup(text), *rest = NULL;
@@ -83,8 +85,8 @@ int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabr
     }
     free(words);
     if (status == PCCL_SUCCESS && list.count < num_ranks) {
-        snprintf(error->message, sizeof error->message, "coll_pccl_placement places %u ranks, but MPI_COMM_WORLD has %u",
-                 list.count, num_ranks);
+        snprintf(error->message, sizeof error->message,
+                 "coll_pccl_placement places %u ranks, but MPI_COMM_WORLD has %u", list.count, num_ranks);
         status = PCCL_ERR_INVALID;
     }
     return status;

@@ -10,7 +10,7 @@
 /* What a plan depends on: equal keys give equal plans on every rank. The topology is one for the whole process. */
 struct coll_pccl_key {
     enum pccl_collective collective;
-    uint32_t band;  /* octave of the block's bytes: 2^band .. 2^(band+1)-1; smaller sizes share the first band */
+    uint32_t band; /* octave of the block's bytes: 2^band .. 2^(band+1)-1; smaller sizes share the first band */
     uint32_t root;
     bool ordered;
     bool direct;
@@ -38,19 +38,19 @@ struct coll_pccl_plan {
     struct pccl_program *program; /* of this rank; NULL if planning failed */
     uint32_t pieces;              /* per block */
     char method[48];
-    int64_t predicted_ps; /* for blocks of 2^band bytes */
-    char failure[160];    /* why there is no program */
+    int64_t predicted_ps;                  /* for blocks of 2^band bytes */
+    char failure[160];                     /* why there is no program */
     struct coll_pccl_slot *slots;          /* [program->num_slots] */
     struct coll_pccl_sequence sequence[2]; /* by PCCL_OP_SEND, PCCL_OP_RECEIVE */
     uint32_t *position;                    /* [program->num_operations] in its sequence; unused for local operations */
     uint32_t num_local;                    /* copies and reductions */
     bool has_lists;                        /* some message carries several slots */
     struct coll_pccl_execution *idle;      /* executions that may be used again; guarded by the cache's lock */
-    uint32_t references; /* executions under way, and one while it is in the cache */
-    uint32_t place;      /* in the cache */
-    uint64_t generation; /* unique in the process */
-    uint64_t used;       /* when it was last asked for, counted in calls */
-    struct coll_pccl_plan *next; /* in its hash bucket */
+    uint32_t references;                   /* executions under way, and one while it is in the cache */
+    uint32_t place;                        /* in the cache */
+    uint64_t generation;                   /* unique in the process */
+    uint64_t used;                         /* when it was last asked for, counted in calls */
+    struct coll_pccl_plan *next;           /* in its hash bucket */
 };
 
 /* plan.c */
@@ -62,8 +62,8 @@ int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicato
                         const struct coll_pccl_call *call, struct coll_pccl_plan **plan,
                         struct coll_pccl_execution **idle);
 
-/* Makes the plan of a key. Where the synthesizer refuses, the plan has no program (all ranks see the same). Returns 0 or
- * PCCL_ERR_MEMORY. comm is only for what coll_pccl_verbose prints. */
+/* Makes the plan of a key. Where the synthesizer refuses, the plan has no program (all ranks see the same). Returns 0
+ * or PCCL_ERR_MEMORY. comm is only for what coll_pccl_verbose prints. */
 int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
                           struct coll_pccl_plan **plan);
 void coll_pccl_plan_free(struct coll_pccl_plan *plan);
@@ -79,8 +79,8 @@ static inline int64_t coll_pccl_band_bytes(uint32_t band)
 /* cache.c: guards and finds the plans. */
 
 /* The plan of a key, made if it is missing, with a reference. */
-int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm, struct coll_pccl_plan **plan,
-                         struct coll_pccl_execution **idle);
+int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
+                         struct coll_pccl_plan **plan, struct coll_pccl_execution **idle);
 /* The plan at a place of the cache, with a reference, if it is still the one of that generation; else NULL. */
 struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation, struct coll_pccl_execution **idle);
 /* Gives up a reference. idle: an execution that may be used again, or NULL. */

@@ -50,8 +50,8 @@ void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_gro
         return;
     }
     print_time(time, plan->predicted_ps);
-    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operations here, predicted %s", subject, sizes, plan->method,
-                plan->pieces, plan->pieces == 1 ? "" : "s", plan->program->num_operations, time);
+    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operations here, predicted %s", subject, sizes,
+                plan->method, plan->pieces, plan->pieces == 1 ? "" : "s", plan->program->num_operations, time);
 }
 
 void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct coll_pccl_key *key,

@@ -4,8 +4,8 @@
 
 #include "execute.h"
 
-/* Level 1: how a collective is served from now on for a size band; once per communicator, collective and band. plan may be
- * NULL if declined is not. */
+/* Level 1: how a collective is served from now on for a size band; once per communicator, collective and band. plan may
+ * be NULL if declined is not. */
 void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
                           uint32_t band, const struct coll_pccl_plan *plan, const char *declined);
 /* Level 5: what the synthesizer considered for a plan. */

@@ -18,8 +18,8 @@ static inline ptrdiff_t coll_pccl_span(const struct ompi_datatype_t *type, size_
     return layout->true_ub - layout->true_lb + (last < 0 ? -last : last);
 }
 
-/* Memory for a private array of elements: bytes to allocate, and where element 0 goes in it so that it is aligned as the
- * allocation is. */
+/* Memory for a private array of elements: bytes to allocate, and where element 0 goes in it so that it is aligned as
+ * the allocation is. */
 #define COLL_PCCL_ALIGNMENT 64
 
 struct coll_pccl_room {

@@ -9,8 +9,8 @@ static int post_part(struct coll_pccl_execution *execution, const struct pccl_op
         return MCA_PML_CALL(isend(address, units, execution->datatype, (int)operation->peer, execution->tag,
                                   execution->send_mode, execution->comm, request));
     }
-    return MCA_PML_CALL(irecv(address, units, execution->datatype, (int)operation->peer, execution->tag, execution->comm,
-                              request));
+    return MCA_PML_CALL(
+        irecv(address, units, execution->datatype, (int)operation->peer, execution->tag, execution->comm, request));
 }
 
 int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t index)
@@ -24,8 +24,8 @@ int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t ind
     do { /* at least once: the messages of a barrier are empty */
         size_t units = message->units - done < limit ? message->units - done : limit;
         ompi_request_t *request = NULL;
-        int status = post_part(execution, operation, message->address + (ptrdiff_t)done * execution->extent, units,
-                               &request);
+        int status =
+            post_part(execution, operation, message->address + (ptrdiff_t)done * execution->extent, units, &request);
         if (request == &ompi_request_empty) {
             /* gone already: the usual end of a small message */
         } else if (status == OMPI_SUCCESS && REQUEST_COMPLETE(request)) {

@@ -75,7 +75,8 @@ static void view_scatter(const struct coll_pccl_call *call, bool is_root, uint32
     }
 }
 
-void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks, struct coll_pccl_view *view)
+void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks,
+                         struct coll_pccl_view *view)
 {
     bool is_root = (uint32_t)call->root == rank;
     *view = (struct coll_pccl_view){.relation = COLL_PCCL_APART};

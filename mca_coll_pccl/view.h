@@ -28,6 +28,7 @@ struct coll_pccl_view {
     uint32_t block; /* of the other one */
 };
 
-void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks, struct coll_pccl_view *view);
+void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks,
+                         struct coll_pccl_view *view);
 
 #endif

@@ -65,8 +65,10 @@ static int find_devices(const struct pccl_topology *fabric, const struct coll_pc
     }
     if (fabric->num_devices < num_ranks) {
         snprintf(error->message, sizeof error->message,
-                 "topology %s has %u devices for %u ranks, and the host %s is not among them; name all hosts in the topology "
-                 "or set coll_pccl_placement", fabric->name, fabric->num_devices, num_ranks, records[0].host);
+                 "topology %s has %u devices for %u ranks, and the host %s is not among them; name all hosts in the "
+                 "topology "
+                 "or set coll_pccl_placement",
+                 fabric->name, fabric->num_devices, num_ranks, records[0].host);
         return PCCL_ERR_INVALID;
     }
     for (uint32_t i = 0; i < num_ranks; i++) {
@@ -86,13 +88,14 @@ static int join(const struct pccl_topology *fabric, const struct coll_pccl_recor
         places[i] = records[i].place;
         places[i].host = devices[i];
     }
-    int status = pccl_topology_place(fabric, places, num_ranks, &coll_pccl_world.topology, &coll_pccl_world.devices, error);
+    int status =
+        pccl_topology_place(fabric, places, num_ranks, &coll_pccl_world.topology, &coll_pccl_world.devices, error);
     free(places);
     return status;
 }
 
-int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
-                           struct pccl_error *error)
+int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records,
+                           uint32_t num_ranks, struct pccl_error *error)
 {
     struct pccl_topology *star = NULL;
     uint32_t *devices = malloc(num_ranks * sizeof *devices);

@@ -18,9 +18,10 @@ extern struct coll_pccl_world coll_pccl_world;
 #define COLL_PCCL_HOST_BYTES 96
 #define COLL_PCCL_VERSION_BYTES 48
 
-/* What each rank tells all others. Fixed size; ranks of another build or architecture are detected by what comes first. */
+/* What each rank tells all others. Fixed size; ranks of another build or architecture are detected by what comes first.
+ */
 struct coll_pccl_record {
-    uint64_t magic; /* and the number of bytes of this structure */
+    uint64_t magic;                        /* and the number of bytes of this structure */
     char version[COLL_PCCL_VERSION_BYTES]; /* of Open MPI and pccl */
     uint64_t architecture;                 /* Open MPI's description of the sizes and byte order of types */
     uint64_t priority;
@@ -37,11 +38,11 @@ struct coll_pccl_record {
 /* The fabric of coll_pccl_topology, or NULL if the parameter is not set. Errors as of pccl_topology_create. */
 int coll_pccl_fabric_create(struct pccl_topology **fabric, struct pccl_error *error);
 /* The device of each rank according to coll_pccl_placement: numbers, ranges or names, as many as there are ranks. */
-int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabric, uint32_t num_ranks, uint32_t *devices,
-                              struct pccl_error *error);
+int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabric, uint32_t num_ranks,
+                              uint32_t *devices, struct pccl_error *error);
 /* Sets coll_pccl_world from the records of all ranks; fabric may be NULL. Same outcome on all ranks, but for memory. */
-int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
-                           struct pccl_error *error);
+int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records,
+                           uint32_t num_ranks, struct pccl_error *error);
 void coll_pccl_world_free(void);
 
 /* place.c: host name and position of this process in its host. */
