@@ -17,9 +17,13 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/algorithm.h \
 	synth/algorithms/arcs.c \
 	synth/algorithms/arcs.h \
+	synth/algorithms/balance.c \
+	synth/algorithms/circuits.c \
+	synth/algorithms/circuits.h \
 	synth/algorithms/clusters.c \
 	synth/algorithms/clusters.h \
 	synth/algorithms/doubling.c \
+	synth/algorithms/ejection.c \
 	synth/algorithms/estimate.c \
 	synth/algorithms/events.c \
 	synth/algorithms/events.h \
@@ -52,6 +56,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/unicast.h \
 	synth/algorithms/wayfinder.c \
 	synth/algorithms/wayfinder.h \
+	synth/algorithms/ways.c \
+	synth/algorithms/ways.h \
 	synth/algorithms/writer.c \
 	synth/base/arena.c \
 	synth/base/arena.h \

@@ -4,23 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/slots.h"
 #include "base/array.h"
 #include "base/error.h"
 
 #define MAX_ARCS (1u << 16)
 #define MAX_DEVICES 8192
-#define MAX_SLOTS_HELD 256 /* by a typical chunk on the slowest link, and by the longest latency */
-
-static int64_t divide_up(int64_t value, int64_t divisor)
-{
-    return value / divisor + (value % divisor != 0);
-}
-
-static uint32_t to_slots(const struct pccl__network *network, int64_t time_ps)
-{
-    int64_t slots = divide_up(time_ps, network->slot_ps);
-    return slots > UINT32_MAX / 8 ? UINT32_MAX / 8 : (uint32_t)slots;
-}
 
 void pccl__network_set_bytes(struct pccl__network *network, int64_t bytes)
 {
@@ -29,50 +18,8 @@ void pccl__network_set_bytes(struct pccl__network *network, int64_t bytes)
     }
     network->bytes = bytes;
     for (uint32_t i = 0; i < network->num_speeds; i++) {
-        network->hold_slots[i] = to_slots(network, pccl_transfer_ps(bytes, network->speeds[i]));
+        network->hold_slots[i] = pccl__slots_count(pccl_transfer_ps(bytes, network->speeds[i]), network->slot_ps);
     }
-}
-
-/* --- the length of a slot ------------------------------------------------------------------------------------------- */
-
-/* Whether rounding up to slots lengthens no holding by more than 1 in 50. */
-static bool fits(const struct pccl__network *network, int64_t bytes, int64_t slot_ps)
-{
-    for (uint32_t i = 0; i < network->num_speeds; i++) {
-        int64_t hold_ps = pccl_transfer_ps(bytes, network->speeds[i]);
-        int64_t rounded_ps = divide_up(hold_ps, slot_ps) * slot_ps;
-        if (rounded_ps - hold_ps > hold_ps / 50) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The shortest holding if the others are multiples of it, else a fraction of it; finer for chunks of unequal sizes; but
- * never so short that holdings and latencies become very many slots. */
-static int64_t choose_slot(const struct pccl__network *network, int64_t bytes, bool equal)
-{
-    int64_t shortest_ps = INT64_MAX, longest_ps = 0, latency_ps = 0;
-    for (uint32_t i = 0; i < network->num_speeds; i++) {
-        int64_t hold_ps = pccl_transfer_ps(bytes, network->speeds[i]);
-        shortest_ps = hold_ps > 0 && hold_ps < shortest_ps ? hold_ps : shortest_ps;
-        longest_ps = hold_ps > longest_ps ? hold_ps : longest_ps;
-    }
-    for (uint32_t a = 0; a < network->arcs.num_arcs; a++) {
-        int64_t ps = network->arcs.arcs[a].latency_ps;
-        latency_ps = ps > latency_ps ? ps : latency_ps;
-    }
-    int64_t slot_ps = longest_ps / MAX_SLOTS_HELD;
-    if (longest_ps > 0) {
-        int64_t k = equal ? 1 : 16;
-        while (k < 8 && !fits(network, bytes, divide_up(shortest_ps, k))) {
-            k++;
-        }
-        int64_t fraction_ps = divide_up(shortest_ps, k);
-        slot_ps = slot_ps > fraction_ps ? slot_ps : fraction_ps;
-    }
-    slot_ps = slot_ps > latency_ps / MAX_SLOTS_HELD ? slot_ps : latency_ps / MAX_SLOTS_HELD;
-    return slot_ps > 0 ? slot_ps : 1;
 }
 
 /* --- costs ---------------------------------------------------------------------------------------------------------- */
@@ -99,9 +46,24 @@ static void list_speeds(struct pccl__network *network)
     for (uint32_t a = 0; a < arcs->num_arcs; a++) {
         const struct pccl__arc *arc = &arcs->arcs[a];
         network->arc_target[a] = arc->target;
-        network->arc_only[a] = arc->num_uses == 1 ? arcs->uses[arc->first_use].resource : PCCL_NONE;
         network->arc_speed[a] = find_speed(network, arc->slowest_ps_per_mib);
     }
+}
+
+/* The only resource that an arc occupies for any slot, from its start; PCCL_NONE if there are several. */
+static uint32_t find_only(const struct pccl__network *network, const struct pccl__arc *arc)
+{
+    uint32_t only = PCCL_NONE;
+    for (uint32_t u = arc->first_use; u < arc->first_use + arc->num_uses; u++) {
+        if (network->use_speed[u] == PCCL_NONE && network->use_fixed[u] == 0) {
+            continue;
+        }
+        if (only != PCCL_NONE || network->use_offset[u] != 0 || network->use_speed[u] == PCCL_NONE) {
+            return PCCL_NONE;
+        }
+        only = network->arcs.uses[u].resource;
+    }
+    return only;
 }
 
 static void set_costs(struct pccl__network *network)
@@ -110,12 +72,14 @@ static void set_costs(struct pccl__network *network)
     for (uint32_t i = 0; i < arcs->num_uses; i++) {
         int64_t offset_ps = arcs->uses[i].offset_ps + network->slot_ps / 2;
         network->use_offset[i] = (uint32_t)(offset_ps / network->slot_ps);
-        network->use_fixed[i] = to_slots(network, arcs->uses[i].fixed_ps);
+        int64_t fixed_ps = arcs->uses[i].fixed_ps + network->slot_ps / 2;
+        network->use_fixed[i] = (uint32_t)(fixed_ps / network->slot_ps);
     }
     network->uniform = true;
     for (uint32_t a = 0; a < arcs->num_arcs; a++) {
-        network->arc_latency[a] = to_slots(network, arcs->arcs[a].latency_ps);
+        network->arc_latency[a] = pccl__slots_count(arcs->arcs[a].latency_ps, network->slot_ps);
         network->arc_cost[a] = pccl__network_delay(network, a);
+        network->arc_only[a] = find_only(network, &arcs->arcs[a]);
         network->uniform = network->uniform && network->arc_cost[a] == network->arc_cost[0];
     }
     for (uint32_t a = 0; a < arcs->num_arcs && network->uniform; a++) {
@@ -236,7 +200,11 @@ int pccl__network_create(const struct pccl__problem *problem, int64_t bytes, boo
         return pccl__fail_memory(error);
     }
     list_speeds(network);
-    network->slot_ps = choose_slot(network, bytes, equal);
+    int64_t latency_ps = 0;
+    for (uint32_t a = 0; a < arcs->num_arcs; a++) {
+        latency_ps = arcs->arcs[a].latency_ps > latency_ps ? arcs->arcs[a].latency_ps : latency_ps;
+    }
+    network->slot_ps = pccl__slots_length(network->speeds, network->num_speeds, latency_ps, bytes, equal);
     pccl__network_set_bytes(network, bytes);
     set_costs(network);
     return measure_all(network, problem, error);

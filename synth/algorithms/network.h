@@ -19,9 +19,9 @@ struct pccl__network {
     uint32_t *hold_slots;  /* [num_speeds] how long a chunk of `bytes` holds a link of that speed */
     uint32_t *use_speed;   /* [num_uses], PCCL_NONE where the time is fixed */
     uint32_t *use_offset;  /* [num_uses] in slots */
-    uint32_t *use_fixed;   /* [num_uses] in slots, where the time is fixed */
+    uint32_t *use_fixed;   /* [num_uses] in slots (to the nearest), where the time is fixed */
     uint32_t *arc_target;  /* [num_arcs] */
-    uint32_t *arc_only;    /* [num_arcs] the resource it occupies if it is only one, at offset 0; else PCCL_NONE */
+    uint32_t *arc_only;    /* [num_arcs] the capacity it occupies if that is all, from its start; else PCCL_NONE */
     uint32_t *arc_speed;   /* [num_arcs] of the slowest link */
     uint32_t *arc_latency; /* [num_arcs] in slots */
     uint32_t *arc_cost;    /* [num_arcs] what distances add up: 1 if uniform, else slots for a typical chunk */

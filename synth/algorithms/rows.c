@@ -1,6 +1,7 @@
 /* The table of all methods. */
 #include <stddef.h>
 
+#include "algorithms/circuits.h"
 #include "algorithms/matching.h"
 #include "algorithms/portfolio.h"
 #include "algorithms/tree.h"
@@ -39,6 +40,7 @@
 #define MATCHING pccl__matching_algorithm, pccl__estimate_matching
 
 #define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
+#define CIRCUITS pccl__circuits_algorithm, pccl__estimate_unicast
 
 #define RANK(kind) PCCL__VARIANT(kind, PCCL__BY_RANK)
 #define PLACE(kind) PCCL__VARIANT(kind, PCCL__BY_PLACE)
@@ -76,6 +78,8 @@ const struct pccl__row pccl__rows[] = {
     {"twins:place", BC | RED | AR, 0, HALVES, TREE, PLACE(PCCL__TWINS)},
     {"matching", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__CLUSTERED},
     {"matching:eager", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__EAGER},
+    {"circuits:rotated", A2A | GA | SC | CUS, DIRECT, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
+    {"circuits:longest", A2A | GA | SC | CUS, DIRECT, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
     {"unicast:farthest", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST},
     {"unicast:shuffled", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__SHUFFLED},
     {"unicast:farthest-detours", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST_DETOURS},

@@ -4,7 +4,53 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "pccl/error.h"
+#include "pccl/topology.h"
+
+#define MAX_SLOTS_HELD 256 /* by a typical chunk on the slowest link, and by the longest latency */
+
+static int64_t divide_up(int64_t value, int64_t divisor)
+{
+    return value / divisor + (value % divisor != 0);
+}
+
+uint32_t pccl__slots_count(int64_t time_ps, int64_t slot_ps)
+{
+    int64_t slots = divide_up(time_ps, slot_ps);
+    return slots > UINT32_MAX / 8 ? UINT32_MAX / 8 : (uint32_t)slots;
+}
+
+/* Whether rounding up to slots lengthens no holding by more than 1 in 50. */
+static bool fits(const int64_t *speeds, uint32_t num_speeds, int64_t bytes, int64_t slot_ps)
+{
+    for (uint32_t i = 0; i < num_speeds; i++) {
+        int64_t hold_ps = pccl_transfer_ps(bytes, speeds[i]);
+        if (divide_up(hold_ps, slot_ps) * slot_ps - hold_ps > hold_ps / 50) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int64_t pccl__slots_length(const int64_t *speeds, uint32_t num_speeds, int64_t latency_ps, int64_t bytes, bool equal)
+{
+    int64_t shortest_ps = INT64_MAX, longest_ps = 0;
+    for (uint32_t i = 0; i < num_speeds; i++) {
+        int64_t hold_ps = pccl_transfer_ps(bytes, speeds[i]);
+        shortest_ps = hold_ps > 0 && hold_ps < shortest_ps ? hold_ps : shortest_ps;
+        longest_ps = hold_ps > longest_ps ? hold_ps : longest_ps;
+    }
+    int64_t slot_ps = longest_ps / MAX_SLOTS_HELD;
+    if (longest_ps > 0) {
+        int64_t k = equal ? 1 : 16;
+        while (k < 8 && !fits(speeds, num_speeds, bytes, divide_up(shortest_ps, k))) {
+            k++;
+        }
+        int64_t fraction_ps = divide_up(shortest_ps, k);
+        slot_ps = slot_ps > fraction_ps ? slot_ps : fraction_ps;
+    }
+    slot_ps = slot_ps > latency_ps / MAX_SLOTS_HELD ? slot_ps : latency_ps / MAX_SLOTS_HELD;
+    return slot_ps > 0 ? slot_ps : 1;
+}
 
 int pccl__slots_create(struct pccl__slots *slots, uint32_t num_timelines, uint64_t num_slots)
 {

@@ -71,7 +71,8 @@ static inline uint32_t find_start(const struct pccl__wayfinder *finder, uint32_t
 static uint32_t crowd(const struct pccl__wayfinder *finder, uint32_t arc)
 {
     const struct pccl__arcs *arcs = &finder->network->arcs;
-    return finder->slots.first_free[arcs->uses[arcs->arcs[arc].first_use].resource];
+    uint32_t only = finder->network->arc_only[arc];
+    return finder->slots.first_free[only != PCCL_NONE ? only : arcs->uses[arcs->arcs[arc].first_use].resource];
 }
 
 /* Returns whether the arc improves the arrival at its target. Of equal arrivals the first serves or, if asked for, the
