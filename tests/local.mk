@@ -4,16 +4,28 @@
 # A unit test: write tests/unit/test_NOUN.c and add tests/unit/test_NOUN to UNIT_TESTS, in alphabetical order. Data files
 # go into tests/data/ and are opened as PCCL_TEST_DATA "/name".
 UNIT_TESTS = \
+	tests/unit/test_base \
+	tests/unit/test_bound \
 	tests/unit/test_demand \
+	tests/unit/test_generators \
+	tests/unit/test_place \
 	tests/unit/test_program \
+	tests/unit/test_routes \
 	tests/unit/test_schedule \
 	tests/unit/test_schedule_io \
 	tests/unit/test_simulate \
+	tests/unit/test_topology \
+	tests/unit/test_topology_io \
 	tests/unit/test_verify
 
 # Schedules to test with, and a machine to run programs on.
 UNIT_SAMPLES = tests/unit/samples.c tests/unit/samples.h
 UNIT_INTERPRETER = tests/unit/interpreter.c tests/unit/interpreter.h
+tests_unit_test_bound_SOURCES = tests/unit/test_bound.c tests/unit/open.h $(UNIT_SAMPLES)
+tests_unit_test_generators_SOURCES = tests/unit/test_generators.c tests/unit/open.h
+tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/open.h
+tests_unit_test_routes_SOURCES = tests/unit/test_routes.c tests/unit/open.h
+tests_unit_test_topology_io_SOURCES = tests/unit/test_topology_io.c tests/unit/open.h
 tests_unit_test_program_SOURCES = tests/unit/test_program.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
 tests_unit_test_simulate_SOURCES = tests/unit/test_simulate.c $(UNIT_SAMPLES)
 tests_unit_test_demand_SOURCES = tests/unit/test_demand.c $(UNIT_SAMPLES)

@@ -4,6 +4,9 @@
 
 void *pccl__array_new(size_t count, size_t element_bytes)
 {
+    if (count > SIZE_MAX / element_bytes) {
+        return NULL;
+    }
     return calloc(count > 0 ? count : 1, element_bytes);
 }
 

@@ -98,7 +98,7 @@ int pccl__quantity_rate(const char *text, const char *what, int64_t *ps_per_mib,
     unsigned __int128 dividend = ps_bytes * (uint64_t)scale, divisor = (unsigned __int128)digits * (uint64_t)unit->factor;
     dividend *= (uint64_t)unit->divisor;
     unsigned __int128 time = (dividend + divisor - 1) / divisor;
-    if (time > INT64_MAX) {
+    if (time > ps_bytes) {
         return pccl__fail(error, PCCL_ERR_FORMAT, "%s is \"%.40s\"; rates below 1 B/s are not supported", what, text);
     }
     *ps_per_mib = (int64_t)time;

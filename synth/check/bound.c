@@ -27,6 +27,42 @@ int64_t pccl__bound_pair_bytes(const struct pccl_request *request, uint32_t sour
     return request->block_bytes != NULL ? request->block_bytes[(size_t)source * request->num_ranks + target] : request->bytes;
 }
 
+bool pccl__bound_is_source(const struct pccl_demand *custom, const struct pccl_chunk *chunk, uint32_t rank)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < chunk->num_sources && (chunk->num_sources == 1 || custom->reduces); i++) {
+        found = found || custom->holders[chunk->first_source + i] == rank;
+    }
+    return found;
+}
+
+static int check_custom(const struct pccl_request *request, struct pccl_error *error)
+{
+    const struct pccl_demand *custom = request->custom;
+    if (custom == NULL || custom->num_ranks != request->num_ranks) {
+        return pccl__fail(error, PCCL_ERR_INVALID, "a custom pattern of %" PRIu32 " ranks for a group of %" PRIu32,
+                          custom != NULL ? custom->num_ranks : 0, request->num_ranks);
+    }
+    unsigned __int128 total = 0;
+    for (uint32_t c = 0; c < custom->num_chunks; c++) {
+        const struct pccl_chunk *chunk = &custom->chunks[c];
+        if (chunk->bytes < 0 || chunk->num_sources == 0 ||
+            (uint64_t)chunk->first_source + chunk->num_sources > custom->num_holders ||
+            (uint64_t)chunk->first_target + chunk->num_targets > custom->num_holders) {
+            return pccl__fail(error, PCCL_ERR_INVALID, "chunk %" PRIu32 " has %" PRId64 " bytes, %" PRIu32 " sources and %" PRIu32
+                              " targets, which no pattern can have", c, chunk->bytes, chunk->num_sources, chunk->num_targets);
+        }
+        total += (uint64_t)chunk->bytes;
+    }
+    for (uint32_t i = 0; i < custom->num_holders; i++) {
+        if (custom->holders[i] >= request->num_ranks) {
+            return pccl__fail(error, PCCL_ERR_INVALID, "holder %" PRIu32 " of a group of %" PRIu32 " ranks", custom->holders[i],
+                              request->num_ranks);
+        }
+    }
+    return total <= PCCL__BOUND_MAX_PS ? 0 : pccl__fail(error, PCCL_ERR_OVERFLOW, "all chunks together exceed 2^61 bytes");
+}
+
 static int check_request(const struct pccl_topology *topology, const struct pccl_request *request, struct pccl_error *error)
 {
     if (request->num_ranks < 2 || request->num_ranks > topology->num_devices) {
@@ -36,6 +72,9 @@ static int check_request(const struct pccl_topology *topology, const struct pccl
     if (pccl_collective_is_rooted(request->collective) && request->root >= request->num_ranks) {
         return pccl__fail(error, PCCL_ERR_INVALID, "root %" PRIu32 " in a group of %" PRIu32 " ranks", request->root,
                           request->num_ranks);
+    }
+    if (request->collective == PCCL_CUSTOM) {
+        return check_custom(request, error);
     }
     unsigned __int128 total = 0;
     const bool by_pair = request->collective == PCCL_ALLTOALL;
@@ -155,7 +194,7 @@ int pccl_bound_compute(const struct pccl_topology *topology, const struct pccl_r
 {
     struct pccl__bounding bounding = {.topology = topology, .request = request, .argument = "none"};
     int status = check_request(topology, request, error);
-    if (status == 0 && request->collective != PCCL_CUSTOM) {
+    if (status == 0) {
         status = prepare(&bounding, error);
         if (status == 0) {
             status = pccl__bound_latency(&bounding, error);

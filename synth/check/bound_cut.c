@@ -56,6 +56,7 @@ struct part {
     struct pccl__rate out, in;
     uint32_t out_stamp, in_stamp;          /* capacity being added, plus 1 */
     int64_t out_ps_per_mib, in_ps_per_mib; /* fastest link of that capacity */
+    uint32_t num_sources, num_targets;     /* of one chunk of a custom pattern */
 };
 
 /* Notes that a capacity has a link across the edge of a part; it counts once, with its fastest such link. */
@@ -128,6 +129,46 @@ static void sum_members(const struct pccl__bounding *bounding, const uint32_t *p
     }
 }
 
+/* Adds the bytes of a chunk to a part whose holders are counted, and forgets the count: contributions cross where one is on
+ * the other side; other chunks come in only if nobody inside holds them, and go out only if nobody outside does. */
+static void settle_chunk(struct part *part, const struct pccl_chunk *chunk, bool reduces)
+{
+    const uint32_t sources = part->num_sources, targets = part->num_targets;
+    bool leaves = targets < chunk->num_targets && (reduces ? sources > 0 : sources == chunk->num_sources);
+    bool enters = targets > 0 && (reduces ? sources < chunk->num_sources : sources == 0);
+    part->side.out_bytes += leaves ? (uint64_t)chunk->bytes : 0;
+    part->side.in_bytes += enters ? (uint64_t)chunk->bytes : 0;
+    part->num_sources = part->num_targets = 0;
+}
+
+static void sum_chunks(const struct pccl__bounding *bounding, const uint32_t *part_of, struct part *parts)
+{
+    const struct pccl_demand *custom = bounding->request->custom;
+    const uint32_t *devices = bounding->request->devices;
+    for (uint32_t c = 0; c < custom->num_chunks; c++) {
+        const struct pccl_chunk *chunk = &custom->chunks[c];
+        const uint32_t *sources = custom->holders + chunk->first_source, *targets = custom->holders + chunk->first_target;
+        for (uint32_t i = 0; i < chunk->num_sources; i++) {
+            uint32_t p = part_of[devices[sources[i]]];
+            if (p != PCCL_NONE) {
+                parts[p].num_sources++;
+            }
+        }
+        for (uint32_t i = 0; i < chunk->num_targets; i++) {
+            uint32_t p = part_of[devices[targets[i]]];
+            if (p != PCCL_NONE) {
+                parts[p].num_targets++;
+            }
+        }
+        for (uint32_t i = 0; i < chunk->num_sources + chunk->num_targets; i++) {
+            uint32_t p = part_of[devices[i < chunk->num_sources ? sources[i] : targets[i - chunk->num_sources]]];
+            if (p != PCCL_NONE && parts[p].num_sources + parts[p].num_targets > 0) {
+                settle_chunk(&parts[p], chunk, custom->reduces);
+            }
+        }
+    }
+}
+
 /* Bytes that must leave and enter a side. A chunk that has holders inside and receivers outside leaves at least once; of
  * a reduction, at least one partial result does. */
 static void sum_demand(const struct pccl_request *request, const struct pccl__side *side, unsigned __int128 total,
@@ -137,6 +178,10 @@ static void sum_demand(const struct pccl_request *request, const struct pccl__si
     const uint64_t all = (uint64_t)request->bytes, own = (uint64_t)side->bytes;
     const unsigned __int128 others = total - own;
     *out = *in = 0;
+    if (request->collective == PCCL_CUSTOM) {
+        *out = side->out_bytes;
+        *in = side->in_bytes;
+    }
     if (inside == 0 || outside == 0) {
         return;
     }
@@ -191,7 +236,8 @@ static void raise_cut(struct pccl__bounding *bounding, const struct pccl__rate *
 unsigned __int128 pccl__bound_total(const struct pccl_request *request)
 {
     unsigned __int128 total = 0;
-    for (uint32_t r = 0; r < request->num_ranks && request->collective != PCCL_ALLTOALL; r++) {
+    const bool by_rank = request->collective != PCCL_ALLTOALL && request->collective != PCCL_CUSTOM;
+    for (uint32_t r = 0; r < request->num_ranks && by_rank; r++) {
         total += (uint64_t)pccl__bound_block_bytes(request, r);
     }
     return total;
@@ -239,7 +285,11 @@ int pccl__bound_partition(struct pccl__bounding *bounding, const uint32_t *part_
         parts[p].out = parts[p].in = PCCL__RATE_NONE;
     }
     sum_rates(bounding, part_of, parts);
-    sum_members(bounding, part_of, parts);
+    if (request->collective == PCCL_CUSTOM) {
+        sum_chunks(bounding, part_of, parts);
+    } else {
+        sum_members(bounding, part_of, parts);
+    }
     const unsigned __int128 total = pccl__bound_total(request);
     for (uint32_t p = 0; p < num_parts; p++) {
         pccl__bound_side(bounding, &parts[p].side, total, &parts[p].out, &parts[p].in, argument);

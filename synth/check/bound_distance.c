@@ -206,6 +206,33 @@ static int bound_rank(struct pccl__bounding *bounding, struct search *search, ui
     return 0;
 }
 
+/* The same for chunks: from the one source, or each contributor, to each target. */
+static int bound_chunks(struct pccl__bounding *bounding, struct search *search, uint32_t rank, struct pccl_error *error)
+{
+    const struct pccl_request *request = bounding->request;
+    const struct pccl_topology *topology = bounding->topology;
+    const struct pccl_demand *custom = request->custom;
+    const struct pccl_vertex *from = &topology->vertices[request->devices[rank]];
+    run(search, request->devices[rank]);
+    for (uint32_t c = 0; c < custom->num_chunks; c++) {
+        const struct pccl_chunk *chunk = &custom->chunks[c];
+        bool is_source = chunk->bytes > 0 && pccl__bound_is_source(custom, chunk, rank);
+        for (uint32_t i = 0; i < chunk->num_targets && is_source; i++) {
+            uint32_t device = request->devices[custom->holders[chunk->first_target + i]];
+            const struct pccl_vertex *to = &topology->vertices[device];
+            if (search->distance[device] == FAR) {
+                return pccl__fail(error, PCCL_ERR_UNREACHABLE, "no way from %.100s to %.100s for chunk %" PRIu32, from->name,
+                                  to->name, c);
+            }
+            if (to != from) {
+                pccl__bound_raise(bounding, from->send_overhead_ps + search->distance[device] - relay_ps(bounding, device) +
+                                  (bounding->multicasts ? 0 : to->receive_overhead_ps), "latency");
+            }
+        }
+    }
+    return 0;
+}
+
 /* Ranks whose distances are looked at: the root, or as many, evenly spread, as the effort allows. */
 static int bound_farthest(struct pccl__bounding *bounding, struct search *search, struct pccl_error *error)
 {
@@ -219,7 +246,9 @@ static int bound_farthest(struct pccl__bounding *bounding, struct search *search
     count = count < request->num_ranks ? count : request->num_ranks;
     int status = 0;
     for (uint64_t i = 0; i < count && status == 0; i++) {
-        status = bound_rank(bounding, search, (uint32_t)(i * (request->num_ranks - 1) / (count - 1)), error);
+        uint32_t rank = (uint32_t)(i * (request->num_ranks - 1) / (count - 1));
+        status = request->collective == PCCL_CUSTOM ? bound_chunks(bounding, search, rank, error)
+                                                    : bound_rank(bounding, search, rank, error);
     }
     return status;
 }
@@ -255,6 +284,17 @@ static int tree_time(uint32_t count, int64_t gap_ps, int64_t delay_ps, int64_t *
 static uint32_t largest_audience(const struct pccl_request *request)
 {
     uint32_t largest = 0;
+    for (uint32_t c = 0; request->collective == PCCL_CUSTOM && c < request->custom->num_chunks; c++) {
+        const struct pccl_chunk *chunk = &request->custom->chunks[c];
+        uint32_t others = 0;
+        for (uint32_t i = 0; chunk->num_sources == 1 && chunk->bytes > 0 && i < chunk->num_targets; i++) {
+            others += request->custom->holders[chunk->first_target + i] != request->custom->holders[chunk->first_source];
+        }
+        largest = others + 1 > largest ? others + 1 : largest;
+    }
+    if (request->collective == PCCL_CUSTOM) {
+        return largest;
+    }
     const bool rooted = pccl_collective_is_rooted(request->collective);
     const bool by_pair = request->collective == PCCL_ALLTOALL && request->block_bytes != NULL;
     for (uint32_t r = rooted ? request->root : 0; r < request->num_ranks; r++) {
@@ -337,9 +377,38 @@ int pccl__bound_latency(struct pccl__bounding *bounding, struct pccl_error *erro
 
 /* --- distance sums -------------------------------------------------------------------------------------------------- */
 
+/* A chunk crosses at least the distance between its source and its farthest target; of a reduction, so does the
+ * contribution with the longest way. Chunks that several ranks hold are left out. */
+static unsigned __int128 sum_chunk_distances(const struct pccl__bounding *bounding, struct search *search)
+{
+    const struct pccl_request *request = bounding->request;
+    const struct pccl_demand *custom = request->custom;
+    int64_t *farthest = pccl__array_new(custom->num_chunks, sizeof *farthest);
+    unsigned __int128 sum = 0;
+    for (uint32_t rank = 0; rank < request->num_ranks && farthest != NULL; rank++) {
+        run(search, request->devices[rank]);
+        for (uint32_t c = 0; c < custom->num_chunks; c++) {
+            const struct pccl_chunk *chunk = &custom->chunks[c];
+            bool is_source = pccl__bound_is_source(custom, chunk, rank);
+            for (uint32_t i = 0; i < chunk->num_targets && is_source; i++) {
+                int64_t distance = search->distance[request->devices[custom->holders[chunk->first_target + i]]];
+                farthest[c] = distance != FAR && distance > farthest[c] ? distance : farthest[c];
+            }
+        }
+    }
+    for (uint32_t c = 0; c < custom->num_chunks && farthest != NULL; c++) {
+        sum += (unsigned __int128)custom->chunks[c].bytes * (uint64_t)farthest[c];
+    }
+    free(farthest);
+    return sum;
+}
+
 static unsigned __int128 sum_distances(const struct pccl__bounding *bounding, struct search *search)
 {
     const struct pccl_request *request = bounding->request;
+    if (request->collective == PCCL_CUSTOM) {
+        return sum_chunk_distances(bounding, search);
+    }
     unsigned __int128 sum = 0;
     for (uint32_t s = 0; s < request->num_ranks; s++) {
         run(search, request->devices[s]);
@@ -353,22 +422,36 @@ static unsigned __int128 sum_distances(const struct pccl__bounding *bounding, st
     return sum;
 }
 
+/* Whether a way uses the capacity at most once: all its links leave, or all enter, one vertex. The simulator lets one
+ * message hold a capacity for two of its links at the same time, so other shared capacities must not count. */
+static bool counts_once(const struct pccl__bounding *bounding, uint32_t capacity)
+{
+    const struct pccl_link *links = bounding->topology->links;
+    const uint32_t first = bounding->first_of_capacity[capacity], end = bounding->first_of_capacity[capacity + 1];
+    bool one_source = true, one_target = true;
+    for (uint32_t i = first + 1; i < end; i++) {
+        const struct pccl_link *link = &links[bounding->capacity_links[i]], *other = &links[bounding->capacity_links[first]];
+        one_source = one_source && link->source == other->source;
+        one_target = one_target && link->target == other->target;
+    }
+    return first < end && (one_source || one_target);
+}
+
 /* With links of length 1: every byte crosses that many links, each capacity carries bytes at its fastest link's rate. */
 static int sum_links(struct pccl__bounding *bounding, int64_t *length)
 {
     const struct pccl_topology *topology = bounding->topology;
     struct search search;
     struct pccl__rate rate = PCCL__RATE_NONE;
-    for (uint32_t l = 0; l < topology->num_links; l++) {
-        length[l] = 1;
-    }
     for (uint32_t c = 0; c < topology->num_capacities; c++) {
+        const bool counts = counts_once(bounding, c);
         int64_t fastest = FAR;
         for (uint32_t i = bounding->first_of_capacity[c]; i < bounding->first_of_capacity[c + 1]; i++) {
-            int64_t ps_per_mib = topology->links[bounding->capacity_links[i]].ps_per_mib;
-            fastest = ps_per_mib < fastest ? ps_per_mib : fastest;
+            uint32_t link = bounding->capacity_links[i];
+            length[link] = counts;
+            fastest = topology->links[link].ps_per_mib < fastest ? topology->links[link].ps_per_mib : fastest;
         }
-        if (fastest != FAR) {
+        if (counts) {
             pccl__rate_add(&rate, fastest);
         }
     }
@@ -387,16 +470,18 @@ static int sum_times(struct pccl__bounding *bounding, int64_t *length)
     struct search search;
     uint32_t num_used = 0;
     for (uint32_t c = 0; c < topology->num_capacities; c++) {
-        num_used += bounding->first_of_capacity[c] < bounding->first_of_capacity[c + 1];
-    }
-    for (uint32_t l = 0; l < topology->num_links; l++) {
-        length[l] = topology->links[l].ps_per_mib;
-        if (length[l] > MAX_LENGTH) {
-            return 0;
+        const bool counts = counts_once(bounding, c);
+        num_used += counts;
+        for (uint32_t i = bounding->first_of_capacity[c]; i < bounding->first_of_capacity[c + 1]; i++) {
+            uint32_t link = bounding->capacity_links[i];
+            length[link] = counts ? topology->links[link].ps_per_mib : 0;
+            if (length[link] > MAX_LENGTH) {
+                return 0;
+            }
         }
     }
     int status = search_init(&search, bounding, length);
-    if (status == 0 && !search.equal) { /* else it is the bound of sum_links */
+    if (status == 0 && !search.equal && num_used > 0) { /* if equal it is the bound of sum_links */
         unsigned __int128 busy = sum_distances(bounding, &search), shared = (unsigned __int128)num_used << 20;
         unsigned __int128 time = busy / shared + (busy % shared != 0);
         pccl__bound_raise(bounding, time < PCCL__BOUND_MAX_PS ? (int64_t)time : PCCL__BOUND_MAX_PS, "distance sum");
@@ -409,7 +494,8 @@ int pccl__bound_distance_sum(struct pccl__bounding *bounding)
 {
     const struct pccl_topology *topology = bounding->topology;
     const uint64_t work = ((uint64_t)topology->num_vertices + topology->num_links) * bounding->request->num_ranks;
-    if (bounding->request->collective != PCCL_ALLTOALL || work > MAX_SEARCH_WORK) {
+    const enum pccl_collective collective = bounding->request->collective;
+    if ((collective != PCCL_ALLTOALL && collective != PCCL_CUSTOM) || work > MAX_SEARCH_WORK) {
         return 0;
     }
     int64_t *length = pccl__array_new(topology->num_links, sizeof *length);

@@ -269,7 +269,7 @@ int pccl__bound_flow(struct pccl__bounding *bounding)
     const enum pccl_collective collective = bounding->request->collective;
     struct proposing proposing = {.bounding = bounding};
     int status = PCCL_ERR_MEMORY;
-    if (collective == PCCL_ALLTOALL || pccl__bound_total(bounding->request) == 0) {
+    if (collective == PCCL_ALLTOALL || collective == PCCL_CUSTOM || pccl__bound_total(bounding->request) == 0) {
         return 0;
     }
     proposing.rate = pccl__array_new(topology->num_links, sizeof *proposing.rate);

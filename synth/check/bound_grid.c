@@ -178,7 +178,7 @@ static void bound_axis(struct pccl__bounding *bounding, const struct axis *axis)
 
 int pccl__bound_grid(struct pccl__bounding *bounding, bool *is_grid)
 {
-    *is_grid = has_only_grid_links(bounding);
+    *is_grid = bounding->request->collective != PCCL_CUSTOM && has_only_grid_links(bounding);
     for (uint32_t i = 0; *is_grid && i < bounding->topology->num_dimensions; i++) {
         struct axis axis;
         int status = count_axis(bounding, i, &axis);

@@ -32,6 +32,9 @@ int64_t pccl__bound_block_bytes(const struct pccl_request *request, uint32_t ran
 /* Bytes of the alltoall block between two different ranks. */
 int64_t pccl__bound_pair_bytes(const struct pccl_request *request, uint32_t source, uint32_t target);
 
+/* Custom: whether the way from the rank to a target counts: it alone holds the chunk, or it contributes to it. */
+bool pccl__bound_is_source(const struct pccl_demand *custom, const struct pccl_chunk *chunk, uint32_t rank);
+
 /* --- capacity of a set of links (bound_cut.c) ---------------------------------------------------------------------- */
 
 /* How many bytes a set of capacities carries per time: exact while all have the same ps_per_mib, else never too small. */
@@ -55,7 +58,7 @@ int64_t pccl__rate_time(const struct pccl__rate *rate, unsigned __int128 amount)
 struct pccl__side {
     uint64_t num_members;
     int64_t bytes;               /* blocks of its members (not all-to-all) */
-    unsigned __int128 out_bytes; /* all-to-all with unequal blocks: bytes that leave the side */
+    unsigned __int128 out_bytes; /* all-to-all with unequal blocks, custom: bytes that must leave the side */
     unsigned __int128 in_bytes;
     bool has_root;
 };
@@ -75,14 +78,14 @@ int pccl__bound_cuts(struct pccl__bounding *bounding);
 
 /* --- grids (bound_grid.c) ------------------------------------------------------------------------------------------ */
 
-/* Cuts across and distance sums along each dimension. *is_grid: the topology is a grid and has no other links. */
+/* Cuts across each dimension. *is_grid: they were made, as the topology is a grid without other links. */
 int pccl__bound_grid(struct pccl__bounding *bounding, bool *is_grid);
 
 /* --- distances (bound_distance.c) ---------------------------------------------------------------------------------- */
 
 /* Latency of the farthest pair, tree bounds of LogP. Fails with PCCL_ERR_UNREACHABLE. */
 int pccl__bound_latency(struct pccl__bounding *bounding, struct pccl_error *error);
-/* All-to-all: sum of bytes times distance over the sum of capacities. */
+/* All-to-all and custom: sum of bytes times distance over the sum of capacities. */
 int pccl__bound_distance_sum(struct pccl__bounding *bounding);
 
 /* --- flows (bound_flow.c) ------------------------------------------------------------------------------------------ */

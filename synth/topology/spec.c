@@ -140,8 +140,8 @@ static int read_list(const struct pccl__spec *spec, const char *key, const char 
         size_t length = strcspn(text, ",");
         char part[64];
         if (num_values == count || length >= sizeof part) {
-            return pccl__fail(error, PCCL_ERR_FORMAT, "option \"%s\" of \"%.100s\" has too many or too long values; expected 1"
-                              " or %" PRIu32, key, spec->text, count);
+            return pccl__fail(error, PCCL_ERR_FORMAT, "option \"%s\" of \"%.100s\" has too many or too long values; expected at "
+                              "most %" PRIu32, key, spec->text, count);
         }
         memcpy(part, text, length);
         part[length] = '\0';
