@@ -67,9 +67,10 @@ grep -v '^#' "$build/verbose.log" | grep pccl | grep -v 'default *pccl'
 printf '\n--- Over pccl and over the default, in one launch, call by call in turn\n'
 launch --mca coll_pccl_priority 100 "$prefix/bin/pccl-bench"
 
+printf '\n--- Your own program, unchanged, and this benchmark again\n'
+[ "$(id -u)" -ne 0 ] || echo "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
 cat <<END
-
---- Your own program, unchanged
-export OMPI_MCA_mca_base_component_path=$prefix/lib/openmpi:SYSTEM_DEFAULT
+export OMPI_MCA_mca_base_component_path=$OMPI_MCA_mca_base_component_path
 mpirun -n $ranks --mca coll_pccl_priority 100 --mca coll_pccl_verbose 1 ./your_program
+mpirun -n $ranks --mca coll_pccl_priority 100 $prefix/bin/pccl-bench -c allreduce -s 1:1M
 END
