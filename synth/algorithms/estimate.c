@@ -219,27 +219,51 @@ static int64_t overheads_ps(const struct pccl__problem *problem)
     return vertex->send_overhead_ps + vertex->receive_overhead_ps;
 }
 
-/* Rounds overlap, so what counts is the busiest resource over all of them; the load is sampled at distances 1, 2, 4
- * ... */
+/* Everyone to everyone, sampled at distances 1, 2, 4 ... round the ranks. */
+struct sample {
+    int64_t fixed_ps;         /* of the farthest */
+    int64_t rounds_ps_per_mib; /* what all rounds cost their busiest links, one round after the other */
+    int64_t total_ps_per_mib; /* what all rounds together cost the busiest link */
+    int64_t links;            /* of all messages of one rank together */
+};
+
+static bool take_sample(struct meter *meter, struct sample *sample)
+{
+    int64_t n = meter->problem->num_ranks, count = 0, links = 0;
+    struct volley all = {0};
+    *sample = (struct sample){0};
+    for (uint32_t distance = 1; distance < n; distance *= 2, count++) {
+        struct volley volley;
+        if (!meter_shift(meter, distance, &volley)) {
+            return false;
+        }
+        sample->rounds_ps_per_mib += volley.load_ps_per_mib;
+        sample->fixed_ps = volley.fixed_ps > sample->fixed_ps ? volley.fixed_ps : sample->fixed_ps;
+    }
+    for (uint32_t distance = 1; distance < n; distance *= 2) {
+        for (uint32_t v = 0; v < n; v++) {
+            uint32_t from = meter->order[(v + distance) % n], to = meter->order[v];
+            links += pccl__route(meter->problem, from, to)->num_links;
+            meter_message(meter, &all, from, to);
+        }
+    }
+    end_volley(meter);
+    sample->rounds_ps_per_mib = sample->rounds_ps_per_mib * (n - 1) / count;
+    sample->total_ps_per_mib = all.load_ps_per_mib * (n - 1) / count;
+    sample->links = links * (n - 1) / (n * count);
+    return true;
+}
+
+/* Rounds overlap, so what counts is the busiest resource over all of them. */
 int64_t pccl__estimate_spread(const struct pccl__problem *problem, uint32_t pieces)
 {
     struct meter meter;
-    uint32_t n = problem->num_ranks, samples = 0;
-    int64_t load = 0, fixed = 0, total = -1;
-    if (open_meter(&meter, problem)) {
-        for (uint32_t distance = 1; distance < n; distance *= 2) {
-            struct volley volley;
-            if (!meter_shift(&meter, distance, &volley)) {
-                close_meter(&meter);
-                return -1;
-            }
-            load += volley.load_ps_per_mib;
-            fixed = volley.fixed_ps > fixed ? volley.fixed_ps : fixed;
-            samples++;
-        }
-        int64_t transfer = pccl_transfer_ps(block_of(problem), load / samples) * (n - 1);
-        int64_t busy = overheads_ps(problem) * (n - 1) * pieces;
-        total = fixed + (transfer > busy ? transfer : busy);
+    struct sample sample;
+    int64_t total = -1;
+    if (open_meter(&meter, problem) && take_sample(&meter, &sample)) {
+        int64_t transfer = pccl_transfer_ps(block_of(problem), sample.rounds_ps_per_mib);
+        int64_t busy = overheads_ps(problem) * (problem->num_ranks - 1) * pieces;
+        total = sample.fixed_ps + (transfer > busy ? transfer : busy);
     }
     close_meter(&meter);
     return around_gather(problem, total);
@@ -392,7 +416,8 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
         int64_t in = device_ps_per_mib(topology, problem->request->devices[rank], false);
         slowest = in > slowest ? in : slowest;
     }
-    int64_t block = cast ? problem->block_bytes : block_of(problem), messages = cast ? pieces : (n - 1) * (int64_t)pieces;
+    int64_t block = cast ? problem->block_bytes : block_of(problem);
+    int64_t messages = cast ? pieces : (n - 1) * (int64_t)pieces;
     int64_t busy = messages * overheads_ps(problem), transfer = pccl_transfer_ps(block, slowest) * (cast ? 1 : n - 1);
     int64_t one_way = transfer > busy ? transfer : busy;
     if (across != NULL) {
@@ -403,11 +428,26 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
     return problem->collective == PCCL_ALLREDUCE ? 2 * one_way : one_way;
 }
 
-/* As if every chunk took the direct way, evenly spread; at the root of a scatter or gather its own bandwidth. */
+/* All-to-all as if loads were spread perfectly; where devices relay, every hop costs their CPUs. */
+static int64_t estimate_exchange_of_all(const struct pccl__problem *problem)
+{
+    struct meter meter;
+    struct sample sample;
+    int64_t total = -1;
+    if (open_meter(&meter, problem) && take_sample(&meter, &sample)) {
+        bool relays = problem->topology->num_vertices == problem->topology->num_devices;
+        int64_t transfer = pccl_transfer_ps(problem->block_bytes, sample.total_ps_per_mib);
+        int64_t busy = overheads_ps(problem) * (relays ? sample.links : problem->num_ranks - 1);
+        total = sample.fixed_ps + (transfer > busy ? transfer : busy);
+    }
+    close_meter(&meter);
+    return total;
+}
+
 int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pieces)
 {
     if (problem->collective == PCCL_ALLTOALL) {
-        return pccl__estimate_spread(problem, pieces);
+        return estimate_exchange_of_all(problem);
     }
     if (problem->collective == PCCL_CUSTOM) {
         return 0;
