@@ -74,12 +74,13 @@ int pccl__quantity_time(const char *text, const char *what, int64_t *time_ps, st
         unit = find_unit(time_units, rest);
     }
     if (unit == NULL) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "%s is \"%.40s\"; expected a time such as 500ns or 1.5us (ps, ns, us, ms, s)",
-                          what, text);
+        return pccl__fail(error, PCCL_ERR_FORMAT,
+                          "%s is \"%.40s\"; expected a time such as 500ns or 1.5us (ps, ns, us, ms, s)", what, text);
     }
     __int128 scaled = (__int128)digits * unit->factor;
     if (scaled % scale != 0 || scaled / scale > INT64_MAX) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "%s is \"%.40s\", which is no whole 64-bit number of picoseconds", what, text);
+        return pccl__fail(error, PCCL_ERR_FORMAT, "%s is \"%.40s\", which is no whole 64-bit number of picoseconds",
+                          what, text);
     }
     *time_ps = (int64_t)(scaled / scale);
     return 0;
@@ -91,11 +92,14 @@ int pccl__quantity_rate(const char *text, const char *what, int64_t *ps_per_mib,
     const char *rest = *text >= '0' && *text <= '9' ? read_decimal(text, &digits, &scale) : NULL;
     const struct unit *unit = rest != NULL && digits > 0 ? find_unit(rate_units, rest) : NULL;
     if (unit == NULL) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "%s is \"%.40s\"; expected a rate above 0 such as 12.5GB/s or 100Gbit/s "
-                          "(B/s with k, M, G, T, Ki, Mi, Gi; bit/s with k, M, G, T)", what, text);
+        return pccl__fail(error, PCCL_ERR_FORMAT,
+                          "%s is \"%.40s\"; expected a rate above 0 such as 12.5GB/s or 100Gbit/s "
+                          "(B/s with k, M, G, T, Ki, Mi, Gi; bit/s with k, M, G, T)",
+                          what, text);
     }
     const unsigned __int128 ps_bytes = ((unsigned __int128)1 << 20) * 1000000000000u; /* one MiB, one second */
-    unsigned __int128 dividend = ps_bytes * (uint64_t)scale, divisor = (unsigned __int128)digits * (uint64_t)unit->factor;
+    unsigned __int128 dividend = ps_bytes * (uint64_t)scale,
+                      divisor = (unsigned __int128)digits * (uint64_t)unit->factor;
     dividend *= (uint64_t)unit->divisor;
     unsigned __int128 time = (dividend + divisor - 1) / divisor;
     if (time > ps_bytes) {
@@ -114,8 +118,9 @@ int pccl__quantity_integer(const char *text, const char *what, int64_t minimum, 
         number = number * 10 + (*c - '0');
     }
     if (c == text || *c != '\0' || number < minimum || number > maximum) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "%s is \"%.40s\"; expected a whole number from %" PRId64 " to %" PRId64, what,
-                          text, minimum, maximum);
+        return pccl__fail(error, PCCL_ERR_FORMAT,
+                          "%s is \"%.40s\"; expected a whole number from %" PRId64 " to %" PRId64, what, text, minimum,
+                          maximum);
     }
     *value = number;
     return 0;
@@ -126,7 +131,8 @@ int pccl__quantity_ratio(const char *text, const char *what, int64_t *numerator,
 {
     const char *rest = *text >= '0' && *text <= '9' ? read_decimal(text, numerator, denominator) : NULL;
     if (rest == NULL || *rest != '\0' || *numerator == 0 || *numerator > 1000000000 || *denominator > 1000000000) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "%s is \"%.40s\"; expected a number above 0 such as 4 or 1.5", what, text);
+        return pccl__fail(error, PCCL_ERR_FORMAT, "%s is \"%.40s\"; expected a number above 0 such as 4 or 1.5", what,
+                          text);
     }
     return 0;
 }

@@ -10,8 +10,8 @@
 
 /* A number with ps, ns, us, ms or s; "0" needs no unit. What is finer than a picosecond is refused. */
 int pccl__quantity_time(const char *text, const char *what, int64_t *time_ps, struct pccl_error *error);
-/* A number above 0 with B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, kbit/s, Mbit/s, Gbit/s or Tbit/s. The result is
- * rounded up to a whole picosecond per MiB. */
+/* A number above 0 with B/s, kB/s, MB/s, GB/s, TB/s, KiB/s, MiB/s, GiB/s, kbit/s, Mbit/s, Gbit/s or Tbit/s. The result
+ * is rounded up to a whole picosecond per MiB. */
 int pccl__quantity_rate(const char *text, const char *what, int64_t *ps_per_mib, struct pccl_error *error);
 /* A number of digits only, minimum .. maximum. */
 int pccl__quantity_integer(const char *text, const char *what, int64_t minimum, int64_t maximum, int64_t *value,

@@ -24,7 +24,8 @@ int64_t pccl__bound_block_bytes(const struct pccl_request *request, uint32_t ran
 
 int64_t pccl__bound_pair_bytes(const struct pccl_request *request, uint32_t source, uint32_t target)
 {
-    return request->block_bytes != NULL ? request->block_bytes[(size_t)source * request->num_ranks + target] : request->bytes;
+    return request->block_bytes != NULL ? request->block_bytes[(size_t)source * request->num_ranks + target]
+                                        : request->bytes;
 }
 
 bool pccl__bound_is_source(const struct pccl_demand *custom, const struct pccl_chunk *chunk, uint32_t rank)
@@ -49,24 +50,29 @@ static int check_custom(const struct pccl_request *request, struct pccl_error *e
         if (chunk->bytes < 0 || chunk->num_sources == 0 ||
             (uint64_t)chunk->first_source + chunk->num_sources > custom->num_holders ||
             (uint64_t)chunk->first_target + chunk->num_targets > custom->num_holders) {
-            return pccl__fail(error, PCCL_ERR_INVALID, "chunk %" PRIu32 " has %" PRId64 " bytes, %" PRIu32 " sources and %" PRIu32
-                              " targets, which no pattern can have", c, chunk->bytes, chunk->num_sources, chunk->num_targets);
+            return pccl__fail(error, PCCL_ERR_INVALID,
+                              "chunk %" PRIu32 " has %" PRId64 " bytes, %" PRIu32 " sources and %" PRIu32
+                              " targets, which no pattern can have",
+                              c, chunk->bytes, chunk->num_sources, chunk->num_targets);
         }
         total += (uint64_t)chunk->bytes;
     }
     for (uint32_t i = 0; i < custom->num_holders; i++) {
         if (custom->holders[i] >= request->num_ranks) {
-            return pccl__fail(error, PCCL_ERR_INVALID, "holder %" PRIu32 " of a group of %" PRIu32 " ranks", custom->holders[i],
-                              request->num_ranks);
+            return pccl__fail(error, PCCL_ERR_INVALID, "holder %" PRIu32 " of a group of %" PRIu32 " ranks",
+                              custom->holders[i], request->num_ranks);
         }
     }
-    return total <= PCCL__BOUND_MAX_PS ? 0 : pccl__fail(error, PCCL_ERR_OVERFLOW, "all chunks together exceed 2^61 bytes");
+    return total <= PCCL__BOUND_MAX_PS ? 0
+                                       : pccl__fail(error, PCCL_ERR_OVERFLOW, "all chunks together exceed 2^61 bytes");
 }
 
-static int check_request(const struct pccl_topology *topology, const struct pccl_request *request, struct pccl_error *error)
+static int check_request(const struct pccl_topology *topology, const struct pccl_request *request,
+                         struct pccl_error *error)
 {
     if (request->num_ranks < 2 || request->num_ranks > topology->num_devices) {
-        return pccl__fail(error, PCCL_ERR_INVALID, "a group of %" PRIu32 " ranks; expected 2 to %" PRIu32 ", the devices of %.100s",
+        return pccl__fail(error, PCCL_ERR_INVALID,
+                          "a group of %" PRIu32 " ranks; expected 2 to %" PRIu32 ", the devices of %.100s",
                           request->num_ranks, topology->num_devices, topology->name);
     }
     if (pccl_collective_is_rooted(request->collective) && request->root >= request->num_ranks) {
@@ -100,8 +106,10 @@ static int find_members(struct pccl__bounding *bounding, struct pccl_error *erro
     for (uint32_t r = 0; r < request->num_ranks; r++) {
         uint32_t device = request->devices[r];
         if (device >= bounding->topology->num_devices || bounding->rank_of[device] != PCCL_NONE) {
-            return pccl__fail(error, PCCL_ERR_INVALID, "rank %" PRIu32 " is on device %" PRIu32 "; expected a device of its own below "
-                              "%" PRIu32, r, device, bounding->topology->num_devices);
+            return pccl__fail(error, PCCL_ERR_INVALID,
+                              "rank %" PRIu32 " is on device %" PRIu32 "; expected a device of its own below "
+                              "%" PRIu32,
+                              r, device, bounding->topology->num_devices);
         }
         bounding->rank_of[device] = r;
     }
@@ -119,7 +127,8 @@ static void find_links(struct pccl__bounding *bounding)
 {
     const struct pccl_topology *topology = bounding->topology;
     for (uint32_t l = 0; l < topology->num_links; l++) {
-        bounding->usable[l] = may_hold(bounding, topology->links[l].source) && may_hold(bounding, topology->links[l].target);
+        bounding->usable[l] = may_hold(bounding, topology->links[l].source) &&
+                              may_hold(bounding, topology->links[l].target);
         bounding->first_of_capacity[topology->links[l].capacity + 2] += bounding->usable[l];
     }
     for (uint32_t c = 1; c < topology->num_capacities + 2; c++) {
@@ -159,7 +168,8 @@ static int prepare(struct pccl__bounding *bounding, struct pccl_error *error)
     const struct pccl_topology *topology = bounding->topology;
     bounding->rank_of = pccl__array_new(topology->num_devices, sizeof *bounding->rank_of);
     bounding->usable = pccl__array_new(topology->num_links, sizeof *bounding->usable);
-    bounding->first_of_capacity = pccl__array_new((size_t)topology->num_capacities + 2, sizeof *bounding->first_of_capacity);
+    bounding->first_of_capacity = pccl__array_new((size_t)topology->num_capacities + 2,
+                                                  sizeof *bounding->first_of_capacity);
     bounding->capacity_links = pccl__array_new(topology->num_links, sizeof *bounding->capacity_links);
     if (bounding->rank_of == NULL || bounding->usable == NULL || bounding->first_of_capacity == NULL ||
         bounding->capacity_links == NULL) {
@@ -189,8 +199,8 @@ static int bound_bytes(struct pccl__bounding *bounding)
     return status != 0 ? status : pccl__bound_flow(bounding);
 }
 
-int pccl_bound_compute(const struct pccl_topology *topology, const struct pccl_request *request, struct pccl_bound *bound,
-                       struct pccl_error *error)
+int pccl_bound_compute(const struct pccl_topology *topology, const struct pccl_request *request,
+                       struct pccl_bound *bound, struct pccl_error *error)
 {
     struct pccl__bounding bounding = {.topology = topology, .request = request, .argument = "none"};
     int status = check_request(topology, request, error);

@@ -60,7 +60,8 @@ struct part {
 };
 
 /* Notes that a capacity has a link across the edge of a part; it counts once, with its fastest such link. */
-static void cross(struct pccl__rate *rate, uint32_t *stamp, int64_t *fastest, uint32_t capacity, const struct pccl_link *link)
+static void cross(struct pccl__rate *rate, uint32_t *stamp, int64_t *fastest, uint32_t capacity,
+                  const struct pccl_link *link)
 {
     if (*stamp != capacity + 1) {
         *stamp = capacity + 1;
@@ -129,8 +130,8 @@ static void sum_members(const struct pccl__bounding *bounding, const uint32_t *p
     }
 }
 
-/* Adds the bytes of a chunk to a part whose holders are counted, and forgets the count: contributions cross where one is on
- * the other side; other chunks come in only if nobody inside holds them, and go out only if nobody outside does. */
+/* Adds the bytes of a chunk to a part whose holders are counted, and forgets the count: contributions cross where one
+ * is on the other side; other chunks come in only if nobody inside has them, and go out only if nobody outside has. */
 static void settle_chunk(struct part *part, const struct pccl_chunk *chunk, bool reduces)
 {
     const uint32_t sources = part->num_sources, targets = part->num_targets;
@@ -147,7 +148,8 @@ static void sum_chunks(const struct pccl__bounding *bounding, const uint32_t *pa
     const uint32_t *devices = bounding->request->devices;
     for (uint32_t c = 0; c < custom->num_chunks; c++) {
         const struct pccl_chunk *chunk = &custom->chunks[c];
-        const uint32_t *sources = custom->holders + chunk->first_source, *targets = custom->holders + chunk->first_target;
+        const uint32_t *sources = custom->holders + chunk->first_source,
+                       *targets = custom->holders + chunk->first_target;
         for (uint32_t i = 0; i < chunk->num_sources; i++) {
             uint32_t p = part_of[devices[sources[i]]];
             if (p != PCCL_NONE) {
@@ -169,8 +171,8 @@ static void sum_chunks(const struct pccl__bounding *bounding, const uint32_t *pa
     }
 }
 
-/* Bytes that must leave and enter a side. A chunk that has holders inside and receivers outside leaves at least once; of
- * a reduction, at least one partial result does. */
+/* Bytes that must leave and enter a side. A chunk that has holders inside and receivers outside leaves at least once;
+ * of a reduction, at least one partial result does. */
 static void sum_demand(const struct pccl_request *request, const struct pccl__side *side, unsigned __int128 total,
                        unsigned __int128 *out, unsigned __int128 *in)
 {
@@ -252,10 +254,12 @@ void pccl__bound_side(struct pccl__bounding *bounding, const struct pccl__side *
     raise_cut(bounding, in, in_bytes, argument);
 }
 
-/* All-reduce: contract each part to one rank. For every byte, some part is the first to know the result; by then each other
- * part has sent, and afterwards each other part has yet to receive: 2(p - 1) messages, each of which leaves the part it
- * starts in. Needs every device that may hold something in a part with a member, and switches that hold nothing. */
-static void bound_allreduce(struct pccl__bounding *bounding, const struct part *parts, uint32_t num_parts, const char *argument)
+/* All-reduce: contract each part to one rank. For every byte, some part is the first to know the result; by then each
+ * other part has sent, and afterwards each other part has yet to receive: 2(p - 1) messages, each of which leaves the
+ * part it starts in. Needs every device that may hold something in a part with a member, and switches that hold
+ * nothing. */
+static void bound_allreduce(struct pccl__bounding *bounding, const struct part *parts, uint32_t num_parts,
+                            const char *argument)
 {
     struct pccl__rate out = PCCL__RATE_NONE;
     uint32_t num_occupied = 0;
@@ -301,7 +305,7 @@ int pccl__bound_partition(struct pccl__bounding *bounding, const uint32_t *part_
     return 0;
 }
 
-/* --- partitions ---------------------------------------------------------------------------------------------------- */
+/* --- partitions -------------------------------------------------------------------------------------------------- */
 
 /* Puts each switch into the part that more than half of its cables lead to, for as long as that changes something. */
 static void draw_in_switches(const struct pccl_topology *topology, uint32_t *part_of, uint32_t *votes)
@@ -342,7 +346,8 @@ static int bound_blocks(struct pccl__bounding *bounding, uint32_t *part_of, uint
             part_of[v] = v < topology->num_devices ? v / size : PCCL_NONE;
         }
         draw_in_switches(topology, part_of, votes);
-        int status = pccl__bound_partition(bounding, part_of, topology->num_devices / size, true, "cut around consecutive devices");
+        int status = pccl__bound_partition(bounding, part_of, topology->num_devices / size, true,
+                                           "cut around consecutive devices");
         if (status != 0) {
             return status;
         }
@@ -350,8 +355,8 @@ static int bound_blocks(struct pccl__bounding *bounding, uint32_t *part_of, uint
     return 0;
 }
 
-/* Joins each part with the first switch next to it, and with the other parts that do the same. Parts are named by a vertex
- * of theirs. Returns the number of parts that hold devices. */
+/* Joins each part with the first switch next to it, and with the other parts that do the same. Parts are named by a
+ * vertex of theirs. Returns the number of parts that hold devices. */
 static uint32_t climb(const struct pccl_topology *topology, uint32_t *part_of, uint32_t *up)
 {
     memset(up, 0xff, topology->num_vertices * sizeof *up);

@@ -11,7 +11,7 @@
 #define MAX_SEARCH_WORK (UINT64_C(1) << 27) /* links looked at for a sum over all pairs: about a second */
 #define MAX_LATENCY_WORK (UINT64_C(1) << 19)
 
-/* --- shortest ways ------------------------------------------------------------------------------------------------- */
+/* --- shortest ways ----------------------------------------------------------------------------------------------- */
 
 struct entry {
     int64_t distance;
@@ -70,7 +70,8 @@ static void run(struct search *search, uint32_t start)
             continue;
         }
         for (uint32_t i = first[entry.vertex]; i < first[entry.vertex + 1]; i++) {
-            uint32_t link = list[i], next = search->backwards ? topology->links[link].source : topology->links[link].target;
+            uint32_t link = list[i],
+                     next = search->backwards ? topology->links[link].source : topology->links[link].target;
             int64_t distance = entry.distance + search->length[link];
             if (distance >= search->distance[next] || !search->bounding->usable[link]) {
                 continue;
@@ -106,7 +107,7 @@ static void search_free(struct search *search)
     free(search->distance);
 }
 
-/* --- latency -------------------------------------------------------------------------------------------------------- */
+/* --- latency ----------------------------------------------------------------------------------------------------- */
 
 /* Whether rank `source` has bytes that rank `target` must get, or that must reach it in a result. */
 static bool must_reach(const struct pccl_request *request, uint32_t source, uint32_t target)
@@ -221,12 +222,14 @@ static int bound_chunks(struct pccl__bounding *bounding, struct search *search, 
             uint32_t device = request->devices[custom->holders[chunk->first_target + i]];
             const struct pccl_vertex *to = &topology->vertices[device];
             if (search->distance[device] == FAR) {
-                return pccl__fail(error, PCCL_ERR_UNREACHABLE, "no way from %.100s to %.100s for chunk %" PRIu32, from->name,
-                                  to->name, c);
+                return pccl__fail(error, PCCL_ERR_UNREACHABLE, "no way from %.100s to %.100s for chunk %" PRIu32,
+                                  from->name, to->name, c);
             }
             if (to != from) {
-                pccl__bound_raise(bounding, from->send_overhead_ps + search->distance[device] - relay_ps(bounding, device) +
-                                  (bounding->multicasts ? 0 : to->receive_overhead_ps), "latency");
+                pccl__bound_raise(bounding,
+                                  from->send_overhead_ps + search->distance[device] - relay_ps(bounding, device) +
+                                      (bounding->multicasts ? 0 : to->receive_overhead_ps),
+                                  "latency");
             }
         }
     }
@@ -253,7 +256,7 @@ static int bound_farthest(struct pccl__bounding *bounding, struct search *search
     return status;
 }
 
-/* --- trees of LogP -------------------------------------------------------------------------------------------------- */
+/* --- trees of LogP ----------------------------------------------------------------------------------------------- */
 
 /* Least time in which the news of one device can be with `count` devices, if each sends to another every gap_ps and the
  * news is there delay_ps after its sender began (Karp, Sahay, Santos, Schauser 1993). */
@@ -288,7 +291,8 @@ static uint32_t largest_audience(const struct pccl_request *request)
         const struct pccl_chunk *chunk = &request->custom->chunks[c];
         uint32_t others = 0;
         for (uint32_t i = 0; chunk->num_sources == 1 && chunk->bytes > 0 && i < chunk->num_targets; i++) {
-            others += request->custom->holders[chunk->first_target + i] != request->custom->holders[chunk->first_source];
+            others += request->custom->holders[chunk->first_target + i] !=
+                      request->custom->holders[chunk->first_source];
         }
         largest = others + 1 > largest ? others + 1 : largest;
     }
@@ -375,7 +379,7 @@ int pccl__bound_latency(struct pccl__bounding *bounding, struct pccl_error *erro
     return status;
 }
 
-/* --- distance sums -------------------------------------------------------------------------------------------------- */
+/* --- distance sums ----------------------------------------------------------------------------------------------- */
 
 /* A chunk crosses at least the distance between its source and its farthest target; of a reduction, so does the
  * contribution with the longest way. Chunks that several ranks hold are left out. */
@@ -430,14 +434,16 @@ static bool counts_once(const struct pccl__bounding *bounding, uint32_t capacity
     const uint32_t first = bounding->first_of_capacity[capacity], end = bounding->first_of_capacity[capacity + 1];
     bool one_source = true, one_target = true;
     for (uint32_t i = first + 1; i < end; i++) {
-        const struct pccl_link *link = &links[bounding->capacity_links[i]], *other = &links[bounding->capacity_links[first]];
+        const struct pccl_link *link = &links[bounding->capacity_links[i]],
+                               *other = &links[bounding->capacity_links[first]];
         one_source = one_source && link->source == other->source;
         one_target = one_target && link->target == other->target;
     }
     return first < end && (one_source || one_target);
 }
 
-/* With links of length 1: every byte crosses that many links, each capacity carries bytes at its fastest link's rate. */
+/* With links of length 1: every byte crosses that many links, each capacity carries bytes at its fastest link's rate.
+ */
 static int sum_links(struct pccl__bounding *bounding, int64_t *length)
 {
     const struct pccl_topology *topology = bounding->topology;

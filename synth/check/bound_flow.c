@@ -1,6 +1,6 @@
-/* The set of devices whose cut is the tightest: for all-gather the one that maximises bytes inside / capacity out, found
- * like the throughput bound of ForestColl (Zhao et al. 2024) by Dinkelbach's method on maximum flows. The flows run on
- * rounded numbers and only propose sets; pccl__bound_partition then proves what each is worth. */
+/* The set of devices whose cut is the tightest: for all-gather the one that maximises bytes inside / capacity out,
+ * found like the throughput bound of ForestColl (Zhao et al. 2024) by Dinkelbach's method on maximum flows. The flows
+ * run on rounded numbers and only propose sets; pccl__bound_partition then proves what each is worth. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -177,7 +177,8 @@ static int try_set(struct proposing *proposing, bool *better)
     }
     for (uint32_t l = 0; l < topology->num_links; l++) {
         const struct pccl_link *link = &topology->links[l];
-        uint32_t from = proposing->backwards ? link->target : link->source, to = proposing->backwards ? link->source : link->target;
+        uint32_t from = proposing->backwards ? link->target : link->source,
+                 to = proposing->backwards ? link->source : link->target;
         capacity += proposing->part_of[from] == 0 && proposing->part_of[to] != 0 ? proposing->rate[l] : 0;
     }
     *better = bytes > 0 && capacity > 0 && (proposing->capacity == 0 || (__int128)bytes * proposing->capacity >
@@ -211,7 +212,8 @@ static int propose_gather(struct proposing *proposing, uint32_t target)
     int status = 0;
     while (better && status == 0) {
         /* Before the first set: a ratio that is so small that all of what can be gathered will be. */
-        int64_t bytes = proposing->capacity > 0 ? proposing->bytes : 1, capacity = proposing->capacity > 0 ? proposing->capacity : 1 << 30;
+        int64_t bytes = proposing->capacity > 0 ? proposing->bytes : 1,
+                capacity = proposing->capacity > 0 ? proposing->capacity : 1 << 30;
         add_links(proposing, bytes);
         for (uint32_t r = 0; r < request->num_ranks; r++) {
             uint32_t device = request->devices[r];
@@ -276,7 +278,8 @@ int pccl__bound_flow(struct pccl__bounding *bounding)
     proposing.block = pccl__array_new(topology->num_vertices, sizeof *proposing.block);
     proposing.part_of = pccl__array_new(topology->num_vertices, sizeof *proposing.part_of);
     if (proposing.rate != NULL && proposing.block != NULL && proposing.part_of != NULL &&
-        new_network(&proposing.network, topology->num_vertices, topology->num_links + bounding->request->num_ranks) == 0) {
+        new_network(&proposing.network, topology->num_vertices, topology->num_links + bounding->request->num_ranks) ==
+            0) {
         round_numbers(&proposing);
         proposing.backwards =
             collective == PCCL_REDUCE || collective == PCCL_REDUCE_SCATTER || collective == PCCL_SCATTER;

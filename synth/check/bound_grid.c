@@ -95,7 +95,8 @@ static int count_axis(const struct pccl__bounding *bounding, uint32_t dimension,
     const struct pccl_request *request = bounding->request;
     const uint32_t extent = topology->dimensions[dimension];
     const bool by_pair = request->collective == PCCL_ALLTOALL;
-    *axis = (struct axis){.extent = extent, .stride = stride_of(topology, dimension), .total = pccl__bound_total(request)};
+    *axis = (struct axis){
+        .extent = extent, .stride = stride_of(topology, dimension), .total = pccl__bound_total(request)};
     axis->sides = pccl__array_new((size_t)extent + 1, sizeof *axis->sides);
     axis->up = pccl__array_new(extent, sizeof *axis->up);
     axis->down = pccl__array_new(extent, sizeof *axis->down);
@@ -137,8 +138,8 @@ static int count_axis(const struct pccl__bounding *bounding, uint32_t dimension,
 static void bound_slab(struct pccl__bounding *bounding, const struct axis *axis, uint32_t first, uint32_t end)
 {
     const struct pccl_request *request = bounding->request;
-    const uint32_t root = request->devices[pccl_collective_is_rooted(request->collective) ? request->root : 0] / axis->stride %
-                          axis->extent;
+    const uint32_t root = request->devices[pccl_collective_is_rooted(request->collective) ? request->root : 0] /
+                          axis->stride % axis->extent;
     const uint32_t before = (first + axis->extent - 1) % axis->extent, last = end - 1;
     struct pccl__side side = {
         .num_members = axis->sides[end].num_members - axis->sides[first].num_members,

@@ -35,9 +35,9 @@ int64_t pccl__bound_pair_bytes(const struct pccl_request *request, uint32_t sour
 /* Custom: whether the way from the rank to a target counts: it alone holds the chunk, or it contributes to it. */
 bool pccl__bound_is_source(const struct pccl_demand *custom, const struct pccl_chunk *chunk, uint32_t rank);
 
-/* --- capacity of a set of links (bound_cut.c) ---------------------------------------------------------------------- */
+/* --- capacity of a set of links (bound_cut.c) -------------------------------------------------------------------- */
 
-/* How many bytes a set of capacities carries per time: exact while all have the same ps_per_mib, else never too small. */
+/* How many bytes a set of capacities carries per time: exact while all are equally fast, else never too small. */
 struct pccl__rate {
     uint64_t count;
     int64_t ps_per_mib; /* of the first; PCCL_NONE-like -1 before it */
@@ -69,26 +69,26 @@ void pccl__bound_side(struct pccl__bounding *bounding, const struct pccl__side *
 /* Sum of all blocks; 0 for all-to-all. */
 unsigned __int128 pccl__bound_total(const struct pccl_request *request);
 
-/* Bounds from the bytes that must leave and enter each part of a partition: part_of[vertex] < num_parts, or PCCL_NONE for
- * vertices in no part. `whole`: every device is in some part. */
+/* Bounds from the bytes that must leave and enter each part of a partition: part_of[vertex] < num_parts, or PCCL_NONE
+ * for vertices in no part. `whole`: every device is in some part. */
 int pccl__bound_partition(struct pccl__bounding *bounding, const uint32_t *part_of, uint32_t num_parts, bool whole,
                           const char *argument);
 /* The partitions worth trying: single devices, devices at one switch, blocks of consecutive devices. */
 int pccl__bound_cuts(struct pccl__bounding *bounding);
 
-/* --- grids (bound_grid.c) ------------------------------------------------------------------------------------------ */
+/* --- grids (bound_grid.c) ---------------------------------------------------------------------------------------- */
 
 /* Cuts across each dimension. *is_grid: they were made, as the topology is a grid without other links. */
 int pccl__bound_grid(struct pccl__bounding *bounding, bool *is_grid);
 
-/* --- distances (bound_distance.c) ---------------------------------------------------------------------------------- */
+/* --- distances (bound_distance.c) -------------------------------------------------------------------------------- */
 
 /* Latency of the farthest pair, tree bounds of LogP. Fails with PCCL_ERR_UNREACHABLE. */
 int pccl__bound_latency(struct pccl__bounding *bounding, struct pccl_error *error);
 /* All-to-all and custom: sum of bytes times distance over the sum of capacities. */
 int pccl__bound_distance_sum(struct pccl__bounding *bounding);
 
-/* --- flows (bound_flow.c) ------------------------------------------------------------------------------------------ */
+/* --- flows (bound_flow.c) ---------------------------------------------------------------------------------------- */
 
 /* The tightest cut, found by maximum flows; only where that is cheap. */
 int pccl__bound_flow(struct pccl__bounding *bounding);

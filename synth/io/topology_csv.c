@@ -116,7 +116,8 @@ static int parse_filter(struct table *table, const char *filter, struct pccl_err
     for (uint32_t i = 0; i < num_parts; i++) {
         char *value = strchr(parts[i], '=');
         if (value == NULL || i == MAX_FILTERS) {
-            return complain(table, error, "the filter must be up to 8 of COLUMN=VALUE with commas between; met \"", parts[i]);
+            return complain(table, error, "the filter must be up to 8 of COLUMN=VALUE with commas between; met \"",
+                            parts[i]);
         }
         *value++ = '\0';
         table->filters[i] = (struct filter){find_column(table, parts[i]), value};
@@ -128,7 +129,8 @@ static int parse_filter(struct table *table, const char *filter, struct pccl_err
     return 0;
 }
 
-static int read_flag(const struct table *table, char *const *fields, uint32_t column, bool *is_switch, struct pccl_error *error)
+static int read_flag(const struct table *table, char *const *fields, uint32_t column, bool *is_switch,
+                     struct pccl_error *error)
 {
     *is_switch = false;
     if (column == PCCL_NONE) {
@@ -184,7 +186,8 @@ static int read_line(struct table *table, FILE *stream, char *line, struct pccl_
 {
     table->line++;
     if (fgets(line, MAX_LINE_BYTES, stream) == NULL) {
-        return ferror(stream) ? pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", table->path, strerror(errno)) : 1;
+        return ferror(stream) ? pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", table->path, strerror(errno))
+                              : 1;
     }
     size_t length = strcspn(line, "\r\n");
     if (line[length] == '\0' && length == MAX_LINE_BYTES - 1) {
@@ -209,7 +212,8 @@ static int read_rows(struct table *table, FILE *stream, struct pccl_error *error
             continue;
         }
         struct row *grown = table->num_rows < PCCL__MAX_LINKS
-                                ? pccl__array_grow(table->rows, &table->row_capacity, (uint64_t)table->num_rows + 1, sizeof *grown)
+                                ? pccl__array_grow(table->rows, &table->row_capacity, (uint64_t)table->num_rows + 1,
+                                                   sizeof *grown)
                                 : NULL;
         if (grown == NULL) {
             return pccl__fail_memory(error);
@@ -275,8 +279,9 @@ static int list_nodes(const struct table *table, struct node *nodes, uint32_t *n
     for (uint32_t i = 0; i < 2 * table->num_rows; i++) {
         if (i > 0 && nodes[i].number == nodes[*num_nodes - 1].number) {
             if (nodes[i].is_switch != nodes[*num_nodes - 1].is_switch) {
-                return pccl__fail(error, PCCL_ERR_FORMAT, "%.200s: vertex %" PRIu32 " is a device in one row, a switch in another",
-                                  table->path, nodes[i].number);
+                return pccl__fail(error, PCCL_ERR_FORMAT,
+                                  "%.200s: vertex %" PRIu32 " is a device in one row, a switch in another", table->path,
+                                  nodes[i].number);
             }
             continue;
         }
@@ -295,7 +300,8 @@ static int build(const struct table *table, const char *filter, bool multicast, 
     }
     int status = list_nodes(table, nodes, &num_nodes, error);
     if (status == 0) {
-        struct pccl_topology_builder *builder = pccl_topology_builder_new(filter != NULL && *filter != '\0' ? filter : "csv");
+        struct pccl_topology_builder *builder = pccl_topology_builder_new(filter != NULL && *filter != '\0' ? filter
+                                                                                                            : "csv");
         for (uint32_t i = 0; i < num_nodes; i++) {
             char name[16];
             snprintf(name, sizeof name, "n%" PRIu32, nodes[i].number);
@@ -304,8 +310,9 @@ static int build(const struct table *table, const char *filter, bool multicast, 
         }
         for (uint32_t i = 0; i < table->num_rows; i++) {
             const struct row *row = &table->rows[i];
-            pccl_topology_add_link(builder, find_node(nodes, num_nodes, row->source), find_node(nodes, num_nodes, row->target),
-                                   row->latency_ps, row->ps_per_mib, PCCL_NONE);
+            pccl_topology_add_link(builder, find_node(nodes, num_nodes, row->source),
+                                   find_node(nodes, num_nodes, row->target), row->latency_ps, row->ps_per_mib,
+                                   PCCL_NONE);
         }
         struct pccl_error inner;
         status = pccl_topology_finish(builder, topology, &inner);

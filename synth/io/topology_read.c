@@ -40,8 +40,9 @@ static int compare_names(const void *a, const void *b)
 /* A quantity as text with its unit under `key`, or as an integer under `exact_key`; not both. */
 typedef int quantity_reader(const char *text, const char *what, int64_t *value, struct pccl_error *error);
 
-static int read_quantity(const struct pccl__json_place *place, const cJSON *object, const char *key, const char *exact_key,
-                         quantity_reader *read, int64_t maximum, int64_t *value, struct pccl_error *error)
+static int read_quantity(const struct pccl__json_place *place, const cJSON *object, const char *key,
+                         const char *exact_key, quantity_reader *read, int64_t maximum, int64_t *value,
+                         struct pccl_error *error)
 {
     const char *text = NULL;
     struct pccl_error inner;
@@ -61,15 +62,15 @@ static int read_quantity(const struct pccl__json_place *place, const cJSON *obje
     return 0;
 }
 
-static int read_overheads(const struct pccl__json_place *place, const cJSON *object, int64_t *send_ps, int64_t *receive_ps,
-                          struct pccl_error *error)
+static int read_overheads(const struct pccl__json_place *place, const cJSON *object, int64_t *send_ps,
+                          int64_t *receive_ps, struct pccl_error *error)
 {
-    int status = read_quantity(place, object, "overhead", "overhead_ps", pccl__quantity_time, PCCL__MAX_LATENCY_PS, send_ps,
-                               error);
+    int status = read_quantity(place, object, "overhead", "overhead_ps", pccl__quantity_time, PCCL__MAX_LATENCY_PS,
+                               send_ps, error);
     *receive_ps = *send_ps;
     if (status == 0) {
-        status = read_quantity(place, object, "send_overhead", "send_overhead_ps", pccl__quantity_time, PCCL__MAX_LATENCY_PS,
-                               send_ps, error);
+        status = read_quantity(place, object, "send_overhead", "send_overhead_ps", pccl__quantity_time,
+                               PCCL__MAX_LATENCY_PS, send_ps, error);
     }
     if (status == 0) {
         status = read_quantity(place, object, "receive_overhead", "receive_overhead_ps", pccl__quantity_time,
@@ -78,7 +79,7 @@ static int read_overheads(const struct pccl__json_place *place, const cJSON *obj
     return status;
 }
 
-/* --- vertices ------------------------------------------------------------------------------------------------------- */
+/* --- vertices ---------------------------------------------------------------------------------------------------- */
 
 static void add_vertex(struct reading *reading, const char *name, bool is_switch, bool multicast, int64_t send_ps,
                        int64_t receive_ps)
@@ -196,7 +197,7 @@ static int read_vertices(struct reading *reading, const struct pccl__json_place 
     return status;
 }
 
-/* --- links ---------------------------------------------------------------------------------------------------------- */
+/* --- links ------------------------------------------------------------------------------------------------------- */
 
 /* Links whose capacity has the same name get the same number: that of the first of them by name. */
 static int number_capacities(struct reading *reading, const cJSON *links, uint32_t num_links, struct pccl_error *error)
@@ -234,8 +235,8 @@ out:
     return status;
 }
 
-static int read_end(const struct reading *reading, const struct pccl__json_place *place, const cJSON *object, const char *key,
-                    uint32_t *vertex, struct pccl_error *error)
+static int read_end(const struct reading *reading, const struct pccl__json_place *place, const cJSON *object,
+                    const char *key, uint32_t *vertex, struct pccl_error *error)
 {
     struct named wanted = {NULL, 0};
     int status = pccl__json_text(place, object, key, &wanted.name, error);
@@ -261,8 +262,8 @@ static int read_end(const struct reading *reading, const struct pccl__json_place
     return 0;
 }
 
-static int read_origin(const struct pccl__json_place *place, const cJSON *object, bool has_costs, enum pccl_origin *origin,
-                       struct pccl_error *error)
+static int read_origin(const struct pccl__json_place *place, const cJSON *object, bool has_costs,
+                       enum pccl_origin *origin, struct pccl_error *error)
 {
     const char *text = NULL;
     int status = pccl__json_text(place, object, "origin", &text, error);
@@ -285,7 +286,8 @@ static int read_origin(const struct pccl__json_place *place, const cJSON *object
     return 0;
 }
 
-static int read_link(struct reading *reading, const struct pccl__json_place *place, const cJSON *item, struct pccl_error *error)
+static int read_link(struct reading *reading, const struct pccl__json_place *place, const cJSON *item,
+                     struct pccl_error *error)
 {
     static const char *const keys[] = {"source", "target", "latency", "latency_ps", "bandwidth", "ps_per_mib", "duplex",
                                        "capacity", "origin"};
@@ -301,12 +303,12 @@ static int read_link(struct reading *reading, const struct pccl__json_place *pla
         status = read_end(reading, place, item, "target", &target, error);
     }
     if (status == 0) {
-        status = read_quantity(place, item, "latency", "latency_ps", pccl__quantity_time, PCCL__MAX_LATENCY_PS, &latency_ps,
-                               error);
+        status = read_quantity(place, item, "latency", "latency_ps", pccl__quantity_time, PCCL__MAX_LATENCY_PS,
+                               &latency_ps, error);
     }
     if (status == 0) {
-        status = read_quantity(place, item, "bandwidth", "ps_per_mib", pccl__quantity_rate, PCCL__MAX_PS_PER_MIB, &ps_per_mib,
-                               error);
+        status = read_quantity(place, item, "bandwidth", "ps_per_mib", pccl__quantity_rate, PCCL__MAX_PS_PER_MIB,
+                               &ps_per_mib, error);
     }
     if (status == 0) {
         status = pccl__json_bool(place, item, "duplex", &duplex, error);
@@ -325,12 +327,14 @@ static int read_link(struct reading *reading, const struct pccl__json_place *pla
     pccl_topology_set_origin(reading->builder, origin);
     pccl_topology_add_link(reading->builder, source, target, latency_ps, ps_per_mib, reading->capacities[place->index]);
     if (duplex) {
-        pccl_topology_add_link(reading->builder, target, source, latency_ps, ps_per_mib, reading->capacities[place->index]);
+        pccl_topology_add_link(reading->builder, target, source, latency_ps, ps_per_mib,
+                               reading->capacities[place->index]);
     }
     return 0;
 }
 
-static int read_links(struct reading *reading, const struct pccl__json_place *top, const cJSON *root, struct pccl_error *error)
+static int read_links(struct reading *reading, const struct pccl__json_place *top, const cJSON *root,
+                      struct pccl_error *error)
 {
     const cJSON *links;
     uint32_t num_links;
@@ -350,7 +354,7 @@ static int read_links(struct reading *reading, const struct pccl__json_place *to
     return status;
 }
 
-/* --- routing and grid ---------------------------------------------------------------------------------------------- */
+/* --- routing and grid -------------------------------------------------------------------------------------------- */
 
 static int read_wraps(const struct pccl__json_place *top, const cJSON *root, uint32_t num_dimensions, bool *wraps,
                       struct pccl_error *error)
@@ -373,13 +377,14 @@ static int read_wraps(const struct pccl__json_place *top, const cJSON *root, uin
         wraps[i++] = cJSON_IsTrue(item);
     }
     if (i != num_dimensions || item != NULL) {
-        return pccl__json_fail(top, "wraps", error, "expected true, false or %" PRIu32 " of them, one for each dimension",
-                               num_dimensions);
+        return pccl__json_fail(top, "wraps", error,
+                               "expected true, false or %" PRIu32 " of them, one for each dimension", num_dimensions);
     }
     return 0;
 }
 
-static int read_grid(struct reading *reading, const struct pccl__json_place *top, const cJSON *root, struct pccl_error *error)
+static int read_grid(struct reading *reading, const struct pccl__json_place *top, const cJSON *root,
+                     struct pccl_error *error)
 {
     const cJSON *list;
     uint32_t num_dimensions, extents[PCCL_MAX_DIMENSIONS], i = 0;
@@ -433,7 +438,7 @@ static int read_routing(struct reading *reading, const struct pccl__json_place *
     return 0;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------------------ */
+/* --- the whole --------------------------------------------------------------------------------------------------- */
 
 static int check_format(const struct pccl__json_place *top, const cJSON *root, struct pccl_error *error)
 {
@@ -449,8 +454,8 @@ static int check_format(const struct pccl__json_place *top, const cJSON *root, s
 /* A topology that is given vertex by vertex. */
 static int read_graph(const char *path, const cJSON *root, struct pccl_topology **topology, struct pccl_error *error)
 {
-    static const char *const keys[] = {"format", "version", "name", "devices", "switches", "overhead", "overhead_ps", "links",
-                                       "routing", "dimensions", "wraps"};
+    static const char *const keys[] = {"format",      "version", "name",    "devices",    "switches", "overhead",
+                                       "overhead_ps", "links",   "routing", "dimensions", "wraps"};
     const struct pccl__json_place top = {path, NULL, 0};
     struct reading reading = {.path = path, .overhead_ps = PCCL__DEFAULT_OVERHEAD_PS};
     const char *name = "unnamed";

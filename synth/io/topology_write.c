@@ -116,7 +116,8 @@ static int put_placed(FILE *stream, const struct pccl__placement *placement, uin
 int pccl_topology_write(const struct pccl_topology *topology, const char *path, struct pccl_error *error)
 {
     if (pccl__topology_of(topology)->reversed) {
-        return pccl__fail(error, PCCL_ERR_UNSUPPORTED, "%.200s: a reversed topology is not written; write the original", path);
+        return pccl__fail(error, PCCL_ERR_UNSUPPORTED, "%.200s: a reversed topology is not written; write the original",
+                          path);
     }
     struct pccl__json_file file;
     int status = pccl__json_open(&file, path, error);
@@ -124,7 +125,8 @@ int pccl_topology_write(const struct pccl_topology *topology, const char *path, 
         return status;
     }
     const struct pccl__placement *placement = pccl__topology_placement(topology);
-    status = placement != NULL ? put_placed(file.stream, placement, topology->num_devices) : put_graph(file.stream, topology);
+    status = placement != NULL ? put_placed(file.stream, placement, topology->num_devices)
+                               : put_graph(file.stream, topology);
     if (status != 0) {
         pccl__fail_memory(error);
     }

@@ -59,7 +59,8 @@ static uint32_t add_vertex(struct pccl_topology_builder *builder, const char *na
         return PCCL_NONE;
     }
     if (name[0] == '\0') {
-        REFUSE(builder, PCCL_ERR_INVALID, "device or switch number %" PRIu32 " has an empty name", builder->num_vertices);
+        REFUSE(builder, PCCL_ERR_INVALID, "device or switch number %" PRIu32 " has an empty name",
+               builder->num_vertices);
         return PCCL_NONE;
     }
     char *copy = pccl__arena_text(&builder->topology->arena, name);
@@ -86,7 +87,8 @@ uint32_t pccl_topology_add_switch(struct pccl_topology_builder *builder, const c
     return add_vertex(builder, name, PCCL_SWITCH, multicast);
 }
 
-void pccl_topology_set_overheads(struct pccl_topology_builder *builder, uint32_t device, int64_t send_ps, int64_t receive_ps)
+void pccl_topology_set_overheads(struct pccl_topology_builder *builder, uint32_t device, int64_t send_ps,
+                                 int64_t receive_ps)
 {
     if (builder == NULL || builder->status != 0) {
         return;
@@ -120,19 +122,21 @@ void pccl_topology_add_link(struct pccl_topology_builder *builder, uint32_t sour
         REFUSE(builder, PCCL_ERR_INVALID, "latency of the link from %s to %s is %" PRId64 " ps; expected 0 to %" PRId64,
                from, to, latency_ps, PCCL__MAX_LATENCY_PS);
     } else if (ps_per_mib < 0 || ps_per_mib > PCCL__MAX_PS_PER_MIB) {
-        REFUSE(builder, PCCL_ERR_INVALID, "time per MiB of the link from %s to %s is %" PRId64 " ps; expected 0 to %" PRId64,
-               from, to, ps_per_mib, PCCL__MAX_PS_PER_MIB);
+        REFUSE(builder, PCCL_ERR_INVALID,
+               "time per MiB of the link from %s to %s is %" PRId64 " ps; expected 0 to %" PRId64, from, to, ps_per_mib,
+               PCCL__MAX_PS_PER_MIB);
     } else if (builder->num_links >= PCCL__MAX_LINKS) {
         REFUSE(builder, PCCL_ERR_OVERFLOW, "more than %u links", PCCL__MAX_LINKS);
     }
-    struct pccl_link *grown = pccl__array_grow(builder->links, &builder->link_capacity, (uint64_t)builder->num_links + 1,
-                                               sizeof *grown);
+    struct pccl_link *grown = pccl__array_grow(builder->links, &builder->link_capacity,
+                                               (uint64_t)builder->num_links + 1, sizeof *grown);
     if (grown == NULL) {
         REFUSE(builder, PCCL_ERR_MEMORY, "out of memory");
     }
     if (builder->status == 0) {
         builder->links = grown;
-        grown[builder->num_links++] = (struct pccl_link){source, target, latency_ps, ps_per_mib, capacity, builder->origin};
+        grown[builder->num_links++] = (struct pccl_link){source,     target,   latency_ps,
+                                                         ps_per_mib, capacity, builder->origin};
     } else if (grown != NULL) {
         builder->links = grown;
     }
@@ -263,7 +267,8 @@ static int check_names(const struct pccl_topology *base, struct pccl_error *erro
     for (uint32_t v = 0; v < base->num_vertices; v++) {
         uint32_t first = pccl_topology_find(base, base->vertices[v].name);
         if (first != v) {
-            return pccl__fail(error, PCCL_ERR_INVALID, "two vertices are named \"%.100s\" (%s and %s); names must differ",
+            return pccl__fail(error, PCCL_ERR_INVALID,
+                              "two vertices are named \"%.100s\" (%s and %s); names must differ",
                               base->vertices[v].name, first < base->num_devices ? "a device" : "a switch",
                               v < base->num_devices ? "a device" : "a switch");
         }
@@ -281,8 +286,8 @@ static int check_grid(const struct pccl_topology *base, struct pccl_error *error
     uint64_t product = 1;
     for (uint32_t i = 0; i < base->num_dimensions; i++) {
         if (base->dimensions[i] < 1 || base->dimensions[i] > PCCL__MAX_VERTICES) {
-            return pccl__fail(error, PCCL_ERR_INVALID, "dimension %" PRIu32 " has extent %" PRIu32 "; expected 1 to %u", i,
-                              base->dimensions[i], PCCL__MAX_VERTICES);
+            return pccl__fail(error, PCCL_ERR_INVALID, "dimension %" PRIu32 " has extent %" PRIu32 "; expected 1 to %u",
+                              i, base->dimensions[i], PCCL__MAX_VERTICES);
         }
         product *= base->dimensions[i];
         if (product > base->num_devices) {
@@ -351,7 +356,8 @@ out:
     return status;
 }
 
-int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topology **topology, struct pccl_error *error)
+int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topology **topology,
+                         struct pccl_error *error)
 {
     return pccl__topology_finish_placed(builder, NULL, topology, error);
 }

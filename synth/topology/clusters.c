@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
-/* Dragonfly (Kim, Dally, Scott, Abts 2008): groups of routers, all joined within a group; every two groups are joined by
- * `links` cables, spread over the routers in turn. */
+/* Dragonfly (Kim, Dally, Scott, Abts 2008): groups of routers, all joined within a group; every two groups are joined
+ * by `links` cables, spread over the routers in turn. */
 struct dragonfly {
     uint32_t groups, routers, hosts;
     uint32_t links;        /* cables between each two groups */
@@ -27,8 +27,8 @@ static void build_dragonfly(struct pccl_topology_builder *builder, const struct 
     }
     for (uint32_t a = 0; a < num_routers; a++) {
         for (uint32_t b = a + 1; b % shape->routers != 0; b++) {
-            pccl__topology_add_cable(builder, shape->first_router + a, shape->first_router + b, shape->costs[1].latency_ps,
-                                     shape->costs[1].ps_per_mib);
+            pccl__topology_add_cable(builder, shape->first_router + a, shape->first_router + b,
+                                     shape->costs[1].latency_ps, shape->costs[1].ps_per_mib);
         }
     }
     /* Port k * (groups - 1) + i of a group leads to the i+1-th group after it. */
@@ -92,7 +92,8 @@ int pccl__generate_boxes(struct pccl__spec *spec, struct pccl_topology_builder *
     }
     for (uint32_t d = 0; d < num_devices; d++) {
         pccl__topology_add_cable(*builder, d, num_devices + d / width, costs[0].latency_ps, costs[0].ps_per_mib);
-        pccl__topology_add_cable(*builder, d, num_devices + num_boxes + d % width, costs[1].latency_ps, costs[1].ps_per_mib);
+        pccl__topology_add_cable(*builder, d, num_devices + num_boxes + d % width, costs[1].latency_ps,
+                                 costs[1].ps_per_mib);
     }
     return 0;
 }

@@ -26,8 +26,9 @@ static int read_tapers(struct pccl__spec *spec, const char *text, uint32_t num_l
         char part[32];
         size_t length = strcspn(text, ",");
         if (length >= sizeof part || (text[length] == ',' && i + 1 == num_layers)) {
-            return pccl__fail(error, PCCL_ERR_FORMAT, "taper of \"%.100s\" has too many values; expected at most %" PRIu32,
-                              spec->text, num_layers);
+            return pccl__fail(error, PCCL_ERR_FORMAT,
+                              "taper of \"%.100s\" has too many values; expected at most %" PRIu32, spec->text,
+                              num_layers);
         }
         memcpy(part, text, length);
         part[length] = '\0';
@@ -73,12 +74,14 @@ static int apply_taper(const struct pccl__spec *spec, const struct taper *taper,
     if (!has_spines) {
         layer->up = (uint32_t)((scaled + taper->numerator - 1) / taper->numerator);
         if (layer->up > 1 << 16) {
-            return pccl__fail(error, PCCL_ERR_OVERFLOW, "\"%.100s\" needs more than %d switches above one switch", spec->text, 1 << 16);
+            return pccl__fail(error, PCCL_ERR_OVERFLOW, "\"%.100s\" needs more than %d switches above one switch",
+                              spec->text, 1 << 16);
         }
     }
     __int128 time = ((__int128)layer->below.ps_per_mib * layer->up * taper->numerator + scaled - 1) / scaled;
     if (time > PCCL__MAX_PS_PER_MIB) {
-        return pccl__fail(error, PCCL_ERR_OVERFLOW, "the taper of \"%.100s\" makes links slower than 1 byte per second", spec->text);
+        return pccl__fail(error, PCCL_ERR_OVERFLOW, "the taper of \"%.100s\" makes links slower than 1 byte per second",
+                          spec->text);
     }
     layer->above.ps_per_mib = (int64_t)time;
     return 0;
@@ -94,8 +97,8 @@ static int read_layers(struct pccl__spec *spec, uint32_t num_layers, struct laye
     const char *bandwidth = pccl__spec_option(spec, "bandwidth"), *ps_per_mib = pccl__spec_option(spec, "ps_per_mib");
     bool by_layer = (bandwidth != NULL && strchr(bandwidth, ',')) || (ps_per_mib != NULL && strchr(ps_per_mib, ','));
     if (status == 0 && taper != NULL && by_layer) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" gives both a taper and a bandwidth of each layer; expected one",
-                          spec->text);
+        return pccl__fail(error, PCCL_ERR_FORMAT,
+                          "\"%.100s\" gives both a taper and a bandwidth of each layer; expected one", spec->text);
     }
     if (status == 0 && spines != NULL) {
         status = read_spines(spec, spines, num_layers, layers, error);
@@ -172,9 +175,11 @@ int pccl__generate_fattree(struct pccl__spec *spec, struct pccl_topology_builder
     if (status != 0) {
         return status;
     }
-    uint64_t middles = (uint64_t)num_pods * layers[0].up, cores = num_layers == 2 ? (uint64_t)layers[0].up * layers[1].up : 0;
+    uint64_t middles = (uint64_t)num_pods * layers[0].up,
+             cores = num_layers == 2 ? (uint64_t)layers[0].up * layers[1].up : 0;
     uint64_t num_vertices = num_leaves * hosts_per_leaf + num_leaves + middles + cores;
-    uint64_t cables = num_leaves * hosts_per_leaf + num_leaves * layers[0].up + (num_layers == 2 ? middles * layers[1].up : 0);
+    uint64_t cables = num_leaves * hosts_per_leaf + num_leaves * layers[0].up +
+                      (num_layers == 2 ? middles * layers[1].up : 0);
     status = pccl__spec_finish(spec, num_vertices, 2 * cables, error);
     if (status == 0) {
         *builder = pccl__spec_builder(spec);

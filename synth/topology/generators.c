@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 
-/* --- the simple ones ---------------------------------------------------------------------------------------------- */
+/* --- the simple ones --------------------------------------------------------------------------------------------- */
 
 static int make_star(struct pccl__spec *spec, struct pccl_topology_builder **builder, struct pccl_error *error)
 {
@@ -43,7 +43,7 @@ static int make_full(struct pccl__spec *spec, struct pccl_topology_builder **bui
     return 0;
 }
 
-/* --- by name ------------------------------------------------------------------------------------------------------- */
+/* --- by name ----------------------------------------------------------------------------------------------------- */
 
 struct generator {
     const char *name;
@@ -84,8 +84,11 @@ int pccl__topology_generate(const char *text, struct pccl_topology **topology, s
 {
     const struct generator *generator = find_generator(text);
     if (generator == NULL) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "unknown topology \"%.100s\"; expected boxes, dragonfly, fattree, full, "
-                          "hypercube, mesh, ring, star or torus with a size, such as torus:8x8, or the path of a JSON file", text);
+        return pccl__fail(
+            error, PCCL_ERR_FORMAT,
+            "unknown topology \"%.100s\"; expected boxes, dragonfly, fattree, full, "
+            "hypercube, mesh, ring, star or torus with a size, such as torus:8x8, or the path of a JSON file",
+            text);
     }
     struct pccl__spec spec;
     int status = pccl__spec_parse(text, &spec, error);
@@ -93,10 +96,13 @@ int pccl__topology_generate(const char *text, struct pccl_topology **topology, s
         return status;
     }
     if (spec.num_extents < generator->min_extents || spec.num_extents > generator->max_extents) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" has %" PRIu32 " extents; expected %" PRIu32 "%s, as in %s", text,
+        return pccl__fail(error, PCCL_ERR_FORMAT,
+                          "\"%.100s\" has %" PRIu32 " extents; expected %" PRIu32 "%s, as in %s", text,
                           spec.num_extents, generator->min_extents,
-                          generator->max_extents == PCCL_MAX_DIMENSIONS ? " to 16"
-                          : generator->max_extents > generator->min_extents ? " or more" : "", generator->example);
+                          generator->max_extents == PCCL_MAX_DIMENSIONS     ? " to 16"
+                          : generator->max_extents > generator->min_extents ? " or more"
+                                                                            : "",
+                          generator->example);
     }
     struct pccl_topology_builder *builder = NULL;
     status = generator->make(&spec, &builder, error);

@@ -18,8 +18,8 @@ static uint64_t count_links(uint32_t num_dimensions, const uint32_t *extents, co
     return num_links;
 }
 
-static void add_grid_devices(const struct pccl__spec *spec, struct pccl_topology_builder *builder, uint32_t num_dimensions,
-                             const uint32_t *extents, uint32_t num_devices)
+static void add_grid_devices(const struct pccl__spec *spec, struct pccl_topology_builder *builder,
+                             uint32_t num_dimensions, const uint32_t *extents, uint32_t num_devices)
 {
     for (uint32_t v = 0; v < num_devices; v++) {
         char name[PCCL_MAX_DIMENSIONS * 9 + 2];
@@ -27,7 +27,8 @@ static void add_grid_devices(const struct pccl__spec *spec, struct pccl_topology
         uint32_t stride = num_devices;
         for (uint32_t i = 0; i < num_dimensions; i++) {
             stride /= extents[i];
-            length += snprintf(name + length, sizeof name - (size_t)length, i > 0 ? ".%u" : "%u", v / stride % extents[i]);
+            length += snprintf(name + length, sizeof name - (size_t)length, i > 0 ? ".%u" : "%u",
+                               v / stride % extents[i]);
         }
         pccl__spec_add_device(spec, builder, name);
     }
@@ -44,7 +45,8 @@ static void add_grid_links(struct pccl_topology_builder *builder, uint32_t num_d
             if (coordinate + 1 < extents[i]) {
                 pccl__topology_add_cable(builder, v, v + stride, costs[i].latency_ps, costs[i].ps_per_mib);
             } else if (wraps[i] && extents[i] > 2) {
-                pccl__topology_add_cable(builder, v, v - (extents[i] - 1) * stride, costs[i].latency_ps, costs[i].ps_per_mib);
+                pccl__topology_add_cable(builder, v, v - (extents[i] - 1) * stride, costs[i].latency_ps,
+                                         costs[i].ps_per_mib);
             }
         }
     }
@@ -97,8 +99,8 @@ int pccl__generate_hypercube(struct pccl__spec *spec, struct pccl_topology_build
     const bool wraps[PCCL_MAX_DIMENSIONS] = {false};
     uint32_t extents[PCCL_MAX_DIMENSIONS];
     if (spec->extents[0] > PCCL_MAX_DIMENSIONS) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" has %u dimensions; expected 1 to %d", spec->text, spec->extents[0],
-                          PCCL_MAX_DIMENSIONS);
+        return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" has %u dimensions; expected 1 to %d", spec->text,
+                          spec->extents[0], PCCL_MAX_DIMENSIONS);
     }
     for (uint32_t i = 0; i < spec->extents[0]; i++) {
         extents[i] = 2;

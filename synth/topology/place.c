@@ -13,8 +13,8 @@
 /* Levels of a host's tree, from the host down. */
 enum level { LEVEL_HOST, LEVEL_PACKAGE, LEVEL_NUMA, LEVEL_L3, LEVEL_RANK };
 
-/* Declared default costs, documented in doc/topologies.md. Two ranks whose ways meet at a level are twice that far apart;
- * a vertex of a level shares the level's time per MiB among the ranks below it. */
+/* Declared default costs, documented in doc/topologies.md. Two ranks whose ways meet at a level are twice that far
+ * apart; a vertex of a level shares the level's time per MiB among the ranks below it. */
 static const struct {
     const char *name;
     int64_t latency_ps;
@@ -27,7 +27,7 @@ static const struct {
     [LEVEL_RANK] = {"rank", 0, 52428800},            /* 20 GB/s */
 };
 
-/* --- finding a place ------------------------------------------------------------------------------------------------ */
+/* --- finding a place --------------------------------------------------------------------------------------------- */
 
 /* The first object of the type that holds the whole set. Objects without processors never do. */
 static int32_t find_object(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_cpuset_t cpuset)
@@ -60,7 +60,7 @@ void pccl_place_find(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset, str
     hwloc_bitmap_free(usable);
 }
 
-/* --- joining fabric and places ------------------------------------------------------------------------------------- */
+/* --- joining fabric and places ----------------------------------------------------------------------------------- */
 
 /* A rank in the order of the trees: by host, package, NUMA node, L3, rank. */
 struct seat {
@@ -86,7 +86,8 @@ static int compare_seats(const void *a, const void *b)
 }
 
 /* Hangs a vertex below another, each at its level. A rank alone on its host costs nothing beyond the fabric. */
-static void hang(struct tree_builder *tree, uint32_t vertex, enum level level, uint32_t above, enum level above_level, bool alone)
+static void hang(struct tree_builder *tree, uint32_t vertex, enum level level, uint32_t above, enum level above_level,
+                 bool alone)
 {
     int64_t latency_ps = alone ? 0 : costs[above_level].latency_ps - costs[level].latency_ps;
     int64_t ps_per_mib = alone ? 0 : costs[level].ps_per_mib;
@@ -102,14 +103,15 @@ static uint32_t add_tree_vertex(struct tree_builder *tree, const struct seat *se
     int length = snprintf(name, sizeof name, "%.512s", host);
     for (int level = LEVEL_PACKAGE; level <= (int)deepest; level++) {
         if (seat->key[level] >= 0) {
-            length += snprintf(name + length, sizeof name - (size_t)length, "/%s%" PRId64, costs[level].name, seat->key[level]);
+            length += snprintf(name + length, sizeof name - (size_t)length, "/%s%" PRId64, costs[level].name,
+                               seat->key[level]);
         }
     }
     pccl_topology_add_switch(tree->builder, name, false);
     return tree->num_vertices++;
 }
 
-/* Hangs the ranks of seats[0..count) below `above`. Levels that tell none of them apart share one vertex, the deepest. */
+/* Hangs the ranks of seats[0..count) below `above`. Levels that tell none of them apart share a vertex, the deepest. */
 static void hang_group(struct tree_builder *tree, const struct seat *seats, uint32_t count, int level, uint32_t above,
                        enum level above_level)
 {
@@ -226,8 +228,9 @@ static int check_places(const struct pccl_topology *fabric, const struct pccl_pl
     }
     for (uint32_t r = 0; r < num_ranks; r++) {
         if (places[r].host >= fabric->num_devices) {
-            return pccl__fail(error, PCCL_ERR_INVALID, "rank %" PRIu32 " is on host %" PRIu32 ", but the fabric %.100s has %" PRIu32
-                              " devices", r, places[r].host, fabric->name, fabric->num_devices);
+            return pccl__fail(error, PCCL_ERR_INVALID,
+                              "rank %" PRIu32 " is on host %" PRIu32 ", but the fabric %.100s has %" PRIu32 " devices",
+                              r, places[r].host, fabric->name, fabric->num_devices);
         }
     }
     return 0;

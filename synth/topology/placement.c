@@ -16,15 +16,16 @@ void pccl__placement_free(struct pccl__placement *placement)
 }
 
 /* The end of a link on the host's side. */
-static uint32_t parent(const struct pccl__placement *placement, const struct pccl_link *links, bool reversed, uint32_t vertex)
+static uint32_t parent(const struct pccl__placement *placement, const struct pccl_link *links, bool reversed,
+                       uint32_t vertex)
 {
     const struct pccl_link *up = &links[placement->up_link[vertex]];
     return reversed ? up->source : up->target;
 }
 
 /* Lists the vertices from `vertex` up to, but without, its host. */
-static uint32_t climb(const struct pccl__placement *placement, const struct pccl_link *links, bool reversed, uint32_t vertex,
-                      uint32_t *way)
+static uint32_t climb(const struct pccl__placement *placement, const struct pccl_link *links, bool reversed,
+                      uint32_t vertex, uint32_t *way)
 {
     uint32_t length = 0;
     for (; placement->up_link[vertex] != PCCL_NONE; vertex = parent(placement, links, reversed, vertex)) {
@@ -37,7 +38,8 @@ int pccl__placement_route(const struct pccl__placement *placement, const struct 
                           uint32_t source, uint32_t target, uint32_t *route, uint32_t max_links)
 {
     uint32_t up[PCCL__MAX_PLACE_DEPTH], down[PCCL__MAX_PLACE_DEPTH];
-    uint32_t num_up = climb(placement, links, reversed, source, up), num_down = climb(placement, links, reversed, target, down);
+    uint32_t num_up = climb(placement, links, reversed, source, up),
+             num_down = climb(placement, links, reversed, target, down);
     const uint32_t from = placement->places[source].host, to = placement->places[target].host;
     while (num_up > 0 && num_down > 0 && up[num_up - 1] == down[num_down - 1]) {
         num_up--;

@@ -8,10 +8,11 @@
 #include "base/digest.h"
 #include "topology/search.h"
 
-/* Largest table, in vertices and links looked at while it is made: about 10 ms and 16 MiB. Above it every call searches. */
+/* Largest table, in vertices and links looked at while it is made: about 10 ms and 16 MiB. Above it every call
+ * searches. */
 #define MAX_TABLE_WORK (UINT64_C(1) << 22)
 
-/* Forwarding tables towards a set of target vertices. Index of a pair: target index * num_forwarders + forwarder index. */
+/* Forwarding tables towards a set of target vertices. A pair has the index target * num_forwarders + forwarder. */
 struct table {
     uint32_t num_targets;
     uint32_t *target_index; /* [num_vertices] PCCL_NONE where the vertex is no target */
@@ -30,7 +31,7 @@ struct pccl__routes {
     struct pccl__placement *placement; /* PCCL_ROUTING_TABLE only */
 };
 
-/* --- making them -------------------------------------------------------------------------------------------------- */
+/* --- making them ------------------------------------------------------------------------------------------------- */
 
 static int sort_by_target(const struct pccl_topology *topology, struct pccl__routes *routes)
 {
@@ -50,7 +51,8 @@ static int sort_by_target(const struct pccl_topology *topology, struct pccl__rou
 }
 
 /* First place in by_target, among the links that leave `source`, whose link does not enter a vertex below `target`. */
-static uint32_t lower_bound(const struct pccl__view *view, const struct pccl__routes *routes, uint32_t source, uint32_t target)
+static uint32_t lower_bound(const struct pccl__view *view, const struct pccl__routes *routes, uint32_t source,
+                            uint32_t target)
 {
     uint32_t low = view->first_out[source], high = view->first_out[source + 1];
     while (low < high) {
@@ -65,7 +67,8 @@ static uint32_t lower_bound(const struct pccl__view *view, const struct pccl__ro
 }
 
 /* The link with the lowest latency, then number, between two vertices; PCCL_NONE if there is none. */
-static uint32_t best_direct(const struct pccl__view *view, const struct pccl__routes *routes, uint32_t source, uint32_t target)
+static uint32_t best_direct(const struct pccl__view *view, const struct pccl__routes *routes, uint32_t source,
+                            uint32_t target)
 {
     uint32_t best = PCCL_NONE;
     for (uint32_t i = lower_bound(view, routes, source, target); i < view->first_out[source + 1]; i++) {
@@ -80,7 +83,8 @@ static uint32_t best_direct(const struct pccl__view *view, const struct pccl__ro
     return best;
 }
 
-static int find_neighbours(const struct pccl__view *view, const struct pccl_topology *topology, struct pccl__routes *routes)
+static int find_neighbours(const struct pccl__view *view, const struct pccl_topology *topology,
+                           struct pccl__routes *routes)
 {
     const uint32_t num_dimensions = topology->num_dimensions;
     routes->neighbours = pccl__array_new((size_t)topology->num_devices * num_dimensions, 2 * sizeof(uint32_t));
@@ -98,10 +102,12 @@ static int find_neighbours(const struct pccl__view *view, const struct pccl_topo
             uint32_t coordinate = v / stride % extent;
             bool low_edge = coordinate == 0, high_edge = coordinate == extent - 1;
             bool wraps = topology->wraps[i] && extent > 1;
-            neighbour[0] = low_edge && !wraps ? PCCL_NONE
-                                              : best_direct(view, routes, v, low_edge ? v + (extent - 1) * stride : v - stride);
-            neighbour[1] = high_edge && !wraps ? PCCL_NONE
-                                               : best_direct(view, routes, v, high_edge ? v - (extent - 1) * stride : v + stride);
+            neighbour[0] = low_edge && !wraps
+                               ? PCCL_NONE
+                               : best_direct(view, routes, v, low_edge ? v + (extent - 1) * stride : v - stride);
+            neighbour[1] = high_edge && !wraps
+                               ? PCCL_NONE
+                               : best_direct(view, routes, v, high_edge ? v - (extent - 1) * stride : v + stride);
         }
     }
     return 0;
@@ -135,15 +141,16 @@ static uint32_t find_targets(const struct pccl__view *view, uint32_t num_devices
     const bool devices_forward = view->first_forwarder == 0;
     uint32_t num_targets = 0;
     for (uint32_t v = 0; v < view->num_vertices; v++) {
-        bool is_target = devices_forward ? v < num_devices : v >= num_devices && is_next_to_device(view, v, num_devices);
+        bool is_target = devices_forward ? v < num_devices
+                                         : v >= num_devices && is_next_to_device(view, v, num_devices);
         target_index[v] = is_target ? num_targets++ : PCCL_NONE;
     }
     return num_targets;
 }
 
 /* Appends the best first links from every forwarder towards one target, whose distances `search` holds. */
-static int fill_row(const struct pccl__view *view, const struct pccl__search *search, struct table *table, uint32_t target,
-                    uint32_t *num_choices, uint32_t *capacity)
+static int fill_row(const struct pccl__view *view, const struct pccl__search *search, struct table *table,
+                    uint32_t target, uint32_t *num_choices, uint32_t *capacity)
 {
     const uint32_t num_forwarders = view->num_vertices - view->first_forwarder;
     for (uint32_t f = 0; f < num_forwarders; f++) {
@@ -286,7 +293,7 @@ const struct pccl__placement *pccl__topology_placement(const struct pccl_topolog
     return pccl__topology_of(topology)->routes->placement;
 }
 
-/* --- asking them -------------------------------------------------------------------------------------------------- */
+/* --- asking them ------------------------------------------------------------------------------------------------- */
 
 /* Where the links of a route go; counts on when there is no room left. */
 struct walk {
@@ -336,7 +343,8 @@ static int walk_dimensions(const struct pccl__view *view, const struct pccl_topo
 }
 
 /* From a forwarder to a target of the table. */
-static void walk_table(const struct pccl__view *view, const struct table *table, uint32_t at, uint32_t target, struct walk *walk)
+static void walk_table(const struct pccl__view *view, const struct table *table, uint32_t at, uint32_t target,
+                       struct walk *walk)
 {
     const size_t row = (size_t)table->target_index[target] * (view->num_vertices - view->first_forwarder);
     while (at != target) {
@@ -389,8 +397,8 @@ static bool try_passages(const struct pccl__view *view, const struct table *tabl
     return false;
 }
 
-static int walk_switches(const struct pccl__view *view, const struct pccl__routes *routes, uint32_t source, uint32_t target,
-                         struct walk *walk)
+static int walk_switches(const struct pccl__view *view, const struct pccl__routes *routes, uint32_t source,
+                         uint32_t target, struct walk *walk)
 {
     struct passage best = {.enter = PCCL_NONE};
     const uint32_t first = lower_bound(view, routes, source, view->first_forwarder), end = view->first_out[source + 1];

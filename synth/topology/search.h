@@ -41,8 +41,8 @@ void pccl__search_run(const struct pccl__view *view, struct pccl__search *search
 static inline bool pccl__search_is_best(const struct pccl__view *view, const struct pccl__search *search, uint32_t link)
 {
     uint32_t from = pccl__view_source(view, link), to = pccl__view_target(view, link);
-    return search->hops[from] != PCCL_NONE && search->hops[to] != PCCL_NONE && search->hops[to] + 1 == search->hops[from] &&
-           (search->hops[to] == 0 || to >= view->first_forwarder) &&
+    return search->hops[from] != PCCL_NONE && search->hops[to] != PCCL_NONE &&
+           search->hops[to] + 1 == search->hops[from] && (search->hops[to] == 0 || to >= view->first_forwarder) &&
            search->latency_ps[from] == search->latency_ps[to] + view->links[link].latency_ps;
 }
 

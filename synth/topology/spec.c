@@ -19,7 +19,8 @@ static int parse_extents(char *field, struct pccl__spec *spec, struct pccl_error
             *next++ = '\0';
         }
         if (spec->num_extents == PCCL_MAX_DIMENSIONS) {
-            return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" has more than %d extents", spec->text, PCCL_MAX_DIMENSIONS);
+            return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" has more than %d extents", spec->text,
+                              PCCL_MAX_DIMENSIONS);
         }
         char what[160];
         snprintf(what, sizeof what, "extent %" PRIu32 " of \"%.100s\"", spec->num_extents + 1, spec->text);
@@ -30,7 +31,8 @@ static int parse_extents(char *field, struct pccl__spec *spec, struct pccl_error
         }
         product *= (uint64_t)extent;
         if (product > PCCL__MAX_VERTICES) {
-            return pccl__fail(error, PCCL_ERR_OVERFLOW, "\"%.100s\" has more than %u devices", spec->text, PCCL__MAX_VERTICES);
+            return pccl__fail(error, PCCL_ERR_OVERFLOW, "\"%.100s\" has more than %u devices", spec->text,
+                              PCCL__MAX_VERTICES);
         }
         spec->extents[spec->num_extents++] = (uint32_t)extent;
     }
@@ -49,7 +51,8 @@ static int parse_option(char *field, struct pccl__spec *spec, struct pccl_error 
         }
     }
     if (spec->num_options == PCCL__MAX_SPEC_OPTIONS) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" has more than %d options", spec->text, PCCL__MAX_SPEC_OPTIONS);
+        return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" has more than %d options", spec->text,
+                          PCCL__MAX_SPEC_OPTIONS);
     }
     spec->options[spec->num_options++] = (struct pccl__spec_option){field, value != NULL ? value : "", false};
     return 0;
@@ -132,16 +135,18 @@ static int read_ps_per_mib(const char *text, const char *what, int64_t *value, s
 }
 
 /* One value, used `count` times, or `count` values separated by commas. */
-static int read_list(const struct pccl__spec *spec, const char *key, const char *text, uint32_t count, quantity_reader *read,
-                     int64_t *values, struct pccl_error *error)
+static int read_list(const struct pccl__spec *spec, const char *key, const char *text, uint32_t count,
+                     quantity_reader *read, int64_t *values, struct pccl_error *error)
 {
     uint32_t num_values = 0;
     for (bool more = true; more; num_values++) {
         size_t length = strcspn(text, ",");
         char part[64];
         if (num_values == count || length >= sizeof part) {
-            return pccl__fail(error, PCCL_ERR_FORMAT, "option \"%s\" of \"%.100s\" has too many or too long values; expected at "
-                              "most %" PRIu32, key, spec->text, count);
+            return pccl__fail(error, PCCL_ERR_FORMAT,
+                              "option \"%s\" of \"%.100s\" has too many or too long values; expected at "
+                              "most %" PRIu32,
+                              key, spec->text, count);
         }
         memcpy(part, text, length);
         part[length] = '\0';
@@ -153,8 +158,9 @@ static int read_list(const struct pccl__spec *spec, const char *key, const char 
         text += length + more;
     }
     if (num_values != 1 && num_values != count) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "option \"%s\" of \"%.100s\" has %" PRIu32 " values; expected 1 or %" PRIu32,
-                          key, spec->text, num_values, count);
+        return pccl__fail(error, PCCL_ERR_FORMAT,
+                          "option \"%s\" of \"%.100s\" has %" PRIu32 " values; expected 1 or %" PRIu32, key, spec->text,
+                          num_values, count);
     }
     for (; num_values < count; num_values++) {
         values[num_values] = values[0];
@@ -170,7 +176,8 @@ int pccl__spec_costs(struct pccl__spec *spec, uint32_t num_classes, struct pccl_
     int64_t latencies_ps[PCCL_MAX_DIMENSIONS], times_ps[PCCL_MAX_DIMENSIONS];
     int status = 0;
     if (bandwidth != NULL && ps_per_mib != NULL) {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" gives both bandwidth and ps_per_mib; expected one", spec->text);
+        return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.100s\" gives both bandwidth and ps_per_mib; expected one",
+                          spec->text);
     }
     for (uint32_t i = 0; i < num_classes; i++) {
         latencies_ps[i] = unit ? 0 : PCCL__DEFAULT_LATENCY_PS;
@@ -205,8 +212,8 @@ int pccl__spec_routing(struct pccl__spec *spec, bool grid, enum pccl_routing *ro
     } else if (grid && strcmp(text, "dimension-order") == 0) {
         *routing = PCCL_ROUTING_DIMENSION_ORDER;
     } else {
-        return pccl__fail(error, PCCL_ERR_FORMAT, "routing of \"%.100s\" is \"%.40s\"; expected none%s", spec->text, text,
-                          grid ? ", shortest or dimension-order" : " or shortest");
+        return pccl__fail(error, PCCL_ERR_FORMAT, "routing of \"%.100s\" is \"%.40s\"; expected none%s", spec->text,
+                          text, grid ? ", shortest or dimension-order" : " or shortest");
     }
     return 0;
 }
@@ -221,7 +228,8 @@ int pccl__spec_finish(struct pccl__spec *spec, uint64_t num_vertices, uint64_t n
     }
     if (num_vertices > PCCL__MAX_VERTICES || num_links > PCCL__MAX_LINKS) {
         return pccl__fail(error, PCCL_ERR_OVERFLOW,
-                          "\"%.100s\" has %" PRIu64 " devices and switches and %" PRIu64 " links; at most %u each are supported",
+                          "\"%.100s\" has %" PRIu64 " devices and switches and %" PRIu64
+                          " links; at most %u each are supported",
                           spec->text, num_vertices, num_links, PCCL__MAX_LINKS);
     }
     return 0;

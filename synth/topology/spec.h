@@ -38,8 +38,8 @@ const char *pccl__spec_option(struct pccl__spec *spec, const char *key);
 /* A whole number; *value stays if the option is not given. */
 int pccl__spec_integer(struct pccl__spec *spec, const char *key, uint32_t minimum, uint32_t maximum, uint32_t *value,
                        struct pccl_error *error);
-/* The options latency, bandwidth, ps_per_mib and unit: one value for all classes of links or one for each. `defaults` are
- * kept where nothing is given. */
+/* The options latency, bandwidth, ps_per_mib and unit: one value for all classes of links or one for each. `defaults`
+ * are kept where nothing is given. */
 int pccl__spec_costs(struct pccl__spec *spec, uint32_t num_classes, struct pccl__cost *costs, struct pccl_error *error);
 /* The option routing; *routing stays if it is not given. */
 int pccl__spec_routing(struct pccl__spec *spec, bool grid, enum pccl_routing *routing, struct pccl_error *error);

@@ -186,7 +186,8 @@ int pccl__topology_copy(const struct pccl_topology *topology, struct pccl_topolo
     return copy_topology(topology, false, copy);
 }
 
-int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topology **reversed, struct pccl_error *error)
+int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topology **reversed,
+                          struct pccl_error *error)
 {
     int status = copy_topology(topology, true, reversed);
     return status != 0 ? pccl__fail_memory(error) : 0;

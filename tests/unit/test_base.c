@@ -34,10 +34,23 @@ static void test_times(void **state)
     static const struct {
         const char *text;
         int64_t time_ps;
-    } good[] = {{"0", 0}, {"0.0", 0}, {"7ps", 7}, {"1.5us", 1500000}, {"500ns", 500000}, {"0.001ns", 1}, {"2ms", 2000000000},
-                {"1s", 1000000000000}, {"0us", 0}};
-    static const char *const bad[] = {"", "1", "us", "1.2.3us", "-1us", "1e3us", "0.0001ns", " 1us", "1us ", "1.us", ".5us",
-                                      "99999999999999999us", "999999999999999s", "1,5us"};
+    } good[] = {{"0", 0},          {"0.0", 0},     {"7ps", 7},          {"1.5us", 1500000},
+                {"500ns", 500000}, {"0.001ns", 1}, {"2ms", 2000000000}, {"1s", 1000000000000},
+                {"0us", 0}};
+    static const char *const bad[] = {"",
+                                      "1",
+                                      "us",
+                                      "1.2.3us",
+                                      "-1us",
+                                      "1e3us",
+                                      "0.0001ns",
+                                      " 1us",
+                                      "1us ",
+                                      "1.us",
+                                      ".5us",
+                                      "99999999999999999us",
+                                      "999999999999999s",
+                                      "1,5us"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         int64_t time_ps = -1;
         assert_int_equal(pccl__quantity_time(good[i].text, "t", &time_ps, NULL), 0);
@@ -80,7 +93,8 @@ static void test_integers_and_ratios(void **state)
     assert_int_equal(pccl__quantity_integer("9223372036854775807", "n", 0, INT64_MAX, &value, NULL), PCCL_ERR_FORMAT);
     assert_int_equal(pccl__quantity_integer("1048576000000000000", "n", 0, INT64_MAX, &value, NULL), 0);
     assert_int_equal(value, INT64_C(1048576000000000000));
-    assert_int_equal(pccl__quantity_integer("99999999999999999999999", "n", 0, INT64_MAX, &value, NULL), PCCL_ERR_FORMAT);
+    assert_int_equal(pccl__quantity_integer("99999999999999999999999", "n", 0, INT64_MAX, &value, NULL),
+                     PCCL_ERR_FORMAT);
     assert_int_equal(pccl__quantity_integer("5", "n", 6, 9, &value, NULL), PCCL_ERR_FORMAT);
     assert_int_equal(pccl__quantity_integer("+5", "n", 0, 9, &value, NULL), PCCL_ERR_FORMAT);
     assert_int_equal(pccl__quantity_ratio("1.50", "x", &value, &denominator, NULL), 0);

@@ -1,5 +1,5 @@
-/* Lower bounds: values worked out by hand, the tightest cut against all subsets of small random graphs, and never above what
- * any schedule takes in the simulator. */
+/* Lower bounds: values worked out by hand, the tightest cut against all subsets of small random graphs, and never above
+ * what any schedule takes in the simulator. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,9 +17,11 @@
 
 static uint32_t everyone[1100];
 
-static struct pccl_request request_of(enum pccl_collective collective, const struct pccl_topology *topology, int64_t bytes)
+static struct pccl_request request_of(enum pccl_collective collective, const struct pccl_topology *topology,
+                                      int64_t bytes)
 {
-    return (struct pccl_request){.collective = collective, .num_ranks = topology->num_devices, .devices = everyone, .bytes = bytes};
+    return (struct pccl_request){
+        .collective = collective, .num_ranks = topology->num_devices, .devices = everyone, .bytes = bytes};
 }
 
 static struct pccl_bound bound_of(const struct pccl_topology *topology, const struct pccl_request *request)
@@ -33,7 +35,7 @@ static struct pccl_bound bound_of(const struct pccl_topology *topology, const st
     return bound;
 }
 
-/* --- by hand -------------------------------------------------------------------------------------------------------- */
+/* --- by hand ----------------------------------------------------------------------------------------------------- */
 
 static void test_bytes_by_hand(void **state)
 {
@@ -53,24 +55,25 @@ static void test_bytes_by_hand(void **state)
         {"star:5:unit", PCCL_REDUCE, 1000},
         {"star:5:unit", PCCL_ALLREDUCE, 1600}, /* 2 * 4 messages of 1000 bytes over 5 senders */
         {"star:5:unit", PCCL_BARRIER, 0},
-        {"torus:4x4:unit", PCCL_ALLGATHER, 3750},       /* 15 blocks over 4 links */
-        {"torus:4x4:unit", PCCL_ALLTOALL, 8000},        /* halves: 8 * 8 blocks over 8 links */
+        {"torus:4x4:unit", PCCL_ALLGATHER, 3750}, /* 15 blocks over 4 links */
+        {"torus:4x4:unit", PCCL_ALLTOALL, 8000},  /* halves: 8 * 8 blocks over 8 links */
         {"torus:4x4:unit", PCCL_BROADCAST, 250},
-        {"torus:5x5:unit", PCCL_ALLTOALL, 15000},       /* 2 of 5 rows: 10 * 15 blocks over 10 links */
+        {"torus:5x5:unit", PCCL_ALLTOALL, 15000}, /* 2 of 5 rows: 10 * 15 blocks over 10 links */
         {"torus:8x8x8:unit", PCCL_ALLTOALL, 512000},
-        {"torus:8x8x8:unit", PCCL_ALLREDUCE, 333},      /* 2 * 511 / (6 * 512) of 1000, rounded up */
-        {"mesh:32x16:unit", PCCL_ALLTOALL, 4096000},    /* 256 * 256 blocks over 16 links */
-        {"mesh:32x16:unit", PCCL_ALLGATHER, 255500},    /* a corner has two links */
+        {"torus:8x8x8:unit", PCCL_ALLREDUCE, 333},   /* 2 * 511 / (6 * 512) of 1000, rounded up */
+        {"mesh:32x16:unit", PCCL_ALLTOALL, 4096000}, /* 256 * 256 blocks over 16 links */
+        {"mesh:32x16:unit", PCCL_ALLGATHER, 255500}, /* a corner has two links */
         {"mesh:4:unit", PCCL_ALLREDUCE, 1000},
         {"hypercube:9:unit", PCCL_ALLTOALL, 256000},
-        {"fattree:4x4:unit:taper=2", PCCL_ALLTOALL, 24000}, /* 4 * 12 blocks over 2 uplinks */
+        {"fattree:4x4:unit:taper=2", PCCL_ALLTOALL, 24000},     /* 4 * 12 blocks over 2 uplinks */
         {"fattree:2x4x4:unit:taper=1,4", PCCL_ALLTOALL, 64000}, /* pods: 16 * 16 blocks over 4 links' worth */
         {"fattree:32x16:spines=16:unit", PCCL_ALLTOALL, 511000},
         {"dragonfly:9x1x9:unit", PCCL_ALLTOALL, 81000}, /* groups: 9 * 9 blocks over one cable to each other */
-        {"boxes:4x4:ps_per_mib=262144,1048576:latency=0:overhead=0", PCCL_ALLTOALL, 12000}, /* 4 * 12 blocks over 4 rails */
-        {"ring:5:unit", PCCL_ALLTOALL, 3000},           /* 2 * 3 blocks over 2 links */
+        {"boxes:4x4:ps_per_mib=262144,1048576:latency=0:overhead=0", PCCL_ALLTOALL,
+         12000},                              /* 4 * 12 blocks over 4 rails */
+        {"ring:5:unit", PCCL_ALLTOALL, 3000}, /* 2 * 3 blocks over 2 links */
         {"ring:6:unit", PCCL_GATHER, 2500},
-        {"mesh:4:unit", PCCL_GATHER, 3000},             /* the root at the end has one link */
+        {"mesh:4:unit", PCCL_GATHER, 3000}, /* the root at the end has one link */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pccl_topology *topology = open_topology(cases[i].topology);
@@ -91,11 +94,13 @@ static void test_latency_by_hand(void **state)
         enum pccl_collective collective;
         int64_t bytes, bound_ps;
     } cases[] = {
-        /* 16 ranks, o = 1 us at either end, L = 0.1 us. The news is there at 0; 2.1; 3.1; 4.1, 4.2; 5.1, 5.2, 5.2; 6.1, 6.2 three
-         * times, 6.3; 7.1, 7.2 six times ...: the 16th hears at 7.2. */
+        /* 16 ranks, o = 1 us at either end, L = 0.1 us. The news is there at
+         * 0; 2.1; 3.1; 4.1, 4.2; 5.1, 5.2, 5.2; 6.1, 6.2 three times, 6.3; 7.1, 7.2 six times ...: the 16th hears
+         * at 7.2. */
         {"star:16:overhead=1us:latency=50ns:ps_per_mib=0", PCCL_ALLGATHER, 8, 7200000},
         {"star:2:overhead=1us:latency=50ns:ps_per_mib=0", PCCL_BARRIER, 0, 2100000},
-        {"star:3:overhead=1us:latency=50ns:ps_per_mib=0", PCCL_BROADCAST, 8, 3100000}, /* the second message follows at once */
+        {"star:3:overhead=1us:latency=50ns:ps_per_mib=0", PCCL_BROADCAST, 8,
+         3100000}, /* the second message follows at once */
         {"star:4:overhead=0:latency=50ns:ps_per_mib=0", PCCL_BARRIER, 0, 100000},
         /* A line of four, software relays: three hops, two relays. */
         {"mesh:4:overhead=1us:latency=10us:ps_per_mib=0:routing=none", PCCL_BROADCAST, 8, 36000000},
@@ -198,12 +203,18 @@ static void test_custom(void **state)
     struct pccl_topology *topology = open_topology("mesh:4:latency=1us:overhead=0:ps_per_mib=1048576");
     const uint32_t holders[] = {0, 1, 2, 3};
     struct pccl_chunk chunks[] = {{1000, 0, 1, 3, 1}, {500, 0, 2, 2, 2}, {100, 3, 1, 0, 2}};
-    struct pccl_demand custom = {.collective = PCCL_CUSTOM, .num_ranks = 4, .pieces = 1, .num_chunks = 3, .chunks = chunks,
-                                 .num_holders = 4, .holders = holders, .devices = everyone};
+    struct pccl_demand custom = {.collective = PCCL_CUSTOM,
+                                 .num_ranks = 4,
+                                 .pieces = 1,
+                                 .num_chunks = 3,
+                                 .chunks = chunks,
+                                 .num_holders = 4,
+                                 .holders = holders,
+                                 .devices = everyone};
     struct pccl_request request = request_of(PCCL_CUSTOM, topology, 0);
     request.custom = &custom;
-    /* From 0 to 3; a copy at 0 or 1 to 2 and 3; from 3 to 0 and 1: the cut 1 | 2 carries 1500 ps, plus one link's latency; the
-     * way from 0 to 3 takes 3 us. */
+    /* From 0 to 3; a copy at 0 or 1 to 2 and 3; from 3 to 0 and 1: the cut 1 | 2 carries 1500 ps, plus one link's
+     * latency; the way from 0 to 3 takes 3 us. */
     assert_int_equal(bound_of(topology, &request).bound_ps, 3000000);
     chunks[0].bytes = 10000000;
     assert_int_equal(bound_of(topology, &request).bound_ps, 10000500 + 1000000);
@@ -247,7 +258,7 @@ static void test_refusals(void **state)
     pccl_topology_free(topology);
 }
 
-/* --- all subsets ---------------------------------------------------------------------------------------------------- */
+/* --- all subsets ------------------------------------------------------------------------------------------------- */
 
 static struct pccl_topology *random_graph(struct pccl__random *random, uint32_t num_devices, uint32_t num_switches)
 {
@@ -257,11 +268,13 @@ static struct pccl_topology *random_graph(struct pccl__random *random, uint32_t 
     for (uint32_t v = 0; v < num_vertices; v++) {
         char name[16];
         snprintf(name, sizeof name, "%u", v);
-        uint32_t id = v < num_devices ? pccl_topology_add_device(builder, name) : pccl_topology_add_switch(builder, name, false);
+        uint32_t id = v < num_devices ? pccl_topology_add_device(builder, name)
+                                      : pccl_topology_add_switch(builder, name, false);
         assert_int_equal(id, v);
     }
     for (uint32_t v = 0; v < num_vertices; v++) { /* a ring, so that all is reachable, and some chords */
-        pccl_topology_add_link(builder, v, (v + 1) % num_vertices, 0, 1 << (18 + pccl__random_below(random, 3)), PCCL_NONE);
+        pccl_topology_add_link(builder, v, (v + 1) % num_vertices, 0, 1 << (18 + pccl__random_below(random, 3)),
+                               PCCL_NONE);
         for (uint32_t i = 0; i < 2; i++) {
             uint32_t to = (v + 1 + pccl__random_below(random, num_vertices - 1)) % num_vertices;
             pccl_topology_add_link(builder, v, to, 0, 1 << (18 + pccl__random_below(random, 3)), PCCL_NONE);
@@ -271,7 +284,7 @@ static struct pccl_topology *random_graph(struct pccl__random *random, uint32_t 
     return topology;
 }
 
-/* The largest ratio of bytes that must cross to what can, over all subsets of vertices; link speeds are powers of two. */
+/* The largest ratio of bytes that must cross to what can, over all subsets of vertices. Speeds are powers of two. */
 static int64_t best_cut(const struct pccl_topology *topology, const struct pccl_request *request)
 {
     int64_t best = 0;
@@ -329,21 +342,23 @@ static void test_tightest_cut(void **state)
     struct pccl__random random = {2024};
     print_message("seed %llu\n", (unsigned long long)random.state);
     for (int round = 0; round < 40; round++) {
-        struct pccl_topology *topology = random_graph(&random, 4 + pccl__random_below(&random, 4), pccl__random_below(&random, 4));
+        struct pccl_topology *topology = random_graph(&random, 4 + pccl__random_below(&random, 4),
+                                                      pccl__random_below(&random, 4));
         for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
             struct pccl_request request = request_of(collectives[i], topology, 1000000);
             request.root = pccl__random_below(&random, topology->num_devices);
             int64_t met = bound_of(topology, &request).bound_ps, expected = best_cut(topology, &request);
-            if (collectives[i] == PCCL_ALLREDUCE ? met < expected : met != expected) { /* all-reduce has more than cuts */
-                fail_msg("round %d, %s: bound %lld, tightest cut %lld", round, pccl_collective_name(collectives[i]), (long long)met,
-                         (long long)expected);
+            if (collectives[i] == PCCL_ALLREDUCE ? met < expected
+                                                 : met != expected) { /* all-reduce has more than cuts */
+                fail_msg("round %d, %s: bound %lld, tightest cut %lld", round, pccl_collective_name(collectives[i]),
+                         (long long)met, (long long)expected);
             }
         }
         pccl_topology_free(topology);
     }
 }
 
-/* --- no schedule is faster ------------------------------------------------------------------------------------------ */
+/* --- no schedule is faster --------------------------------------------------------------------------------------- */
 
 static void check_synthesized(const struct pccl_topology *topology, const struct pccl_request *request)
 {
@@ -359,8 +374,9 @@ static void check_synthesized(const struct pccl_topology *topology, const struct
     struct pccl_bound bound = bound_of(topology, request);
     if (result->makespan_ps < bound.bound_ps) {
         fail_msg("%s of %lld bytes among %u of %s: %s takes %lld ps, below the bound of %lld by %s",
-                 pccl_collective_name(request->collective), (long long)request->bytes, request->num_ranks, topology->name,
-                 result->schedule->method, (long long)result->makespan_ps, (long long)bound.bound_ps, bound.argument);
+                 pccl_collective_name(request->collective), (long long)request->bytes, request->num_ranks,
+                 topology->name, result->schedule->method, (long long)result->makespan_ps, (long long)bound.bound_ps,
+                 bound.argument);
     }
     pccl_result_free(result);
 }
@@ -369,9 +385,22 @@ static void test_never_above_a_schedule(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "star:5", "star:6:unit", "full:4", "ring:5", "mesh:3x3:unit", "mesh:2x4", "torus:3x3", "torus:2x4:routing=none",
-        "torus:3x4:latency=1us,3us:bandwidth=10GB/s,1GB/s", "hypercube:3", "fattree:2x4:taper=2", "fattree:2x2x2", "dragonfly:3x2x1",
-        "boxes:2x3", "star:4:multicast", "mesh:3x3:overhead=0:latency=0",
+        "star:5",
+        "star:6:unit",
+        "full:4",
+        "ring:5",
+        "mesh:3x3:unit",
+        "mesh:2x4",
+        "torus:3x3",
+        "torus:2x4:routing=none",
+        "torus:3x4:latency=1us,3us:bandwidth=10GB/s,1GB/s",
+        "hypercube:3",
+        "fattree:2x4:taper=2",
+        "fattree:2x2x2",
+        "dragonfly:3x2x1",
+        "boxes:2x3",
+        "star:4:multicast",
+        "mesh:3x3:overhead=0:latency=0",
     };
     static const int64_t sizes[] = {0, 1, 8, 1000, 1 << 20};
     struct pccl__random random = {99};
@@ -407,13 +436,16 @@ static void test_never_above_a_sample(void **state)
         struct pccl_topology *topology = sample_topology(num_ranks);
         for (int kind = 0; kind < SAMPLE_NUM_KINDS; kind++) {
             for (int64_t bytes = 1; bytes <= 1000000; bytes *= 1000) {
-                struct pccl_schedule *schedule = sample_schedule(topology, (enum sample_kind)kind, num_ranks, num_ranks, bytes,
-                                                                 false, false);
+                struct pccl_schedule *schedule = sample_schedule(topology, (enum sample_kind)kind, num_ranks, num_ranks,
+                                                                 bytes, false, false);
                 if (schedule == NULL) {
                     continue;
                 }
-                struct pccl_request request = {.collective = schedule->demand->collective, .num_ranks = num_ranks,
-                                               .devices = schedule->demand->devices, .root = schedule->demand->root, .bytes = bytes};
+                struct pccl_request request = {.collective = schedule->demand->collective,
+                                               .num_ranks = num_ranks,
+                                               .devices = schedule->demand->devices,
+                                               .root = schedule->demand->root,
+                                               .bytes = bytes};
                 struct pccl_simulation simulation = {0};
                 assert_int_equal(pccl_simulate(topology, schedule, &simulation, NULL), 0);
                 assert_true(bound_of(topology, &request).bound_ps <= simulation.makespan_ps);

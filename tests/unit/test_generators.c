@@ -1,4 +1,5 @@
-/* Generators: numbers of vertices and links, who is joined with whom, costs by class, and every way to spell them wrong. */
+/* Generators: numbers of vertices and links, who is joined with whom, costs by class, and every way to spell them
+ * wrong. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,15 +32,38 @@ static void test_sizes(void **state)
         const char *text;
         uint32_t devices, vertices, links;
     } cases[] = {
-        {"ring:1", 1, 1, 0}, {"ring:2", 2, 2, 2}, {"ring:3", 3, 3, 6}, {"ring:12", 12, 12, 24}, {"star:16", 16, 17, 32},
-        {"full:1", 1, 1, 0}, {"full:7", 7, 7, 42}, {"mesh:1", 1, 1, 0}, {"mesh:5", 5, 5, 8}, {"mesh:3x4", 12, 12, 34},
-        {"mesh:2x2x2", 8, 8, 24}, {"torus:2", 2, 2, 2}, {"torus:2x2", 4, 4, 8}, {"torus:3x2", 6, 6, 18}, {"torus:4x4", 16, 16, 64},
-        {"torus:1x5x1", 5, 5, 10}, {"torus:8x8x8", 512, 512, 3072}, {"hypercube:1", 2, 2, 2}, {"hypercube:5", 32, 32, 160},
-        {"mesh:2x1x2x1x2x1x2x1x2x1x2x1x2x1x2x1", 256, 256, 2048}, {"fattree:4x8", 32, 44, 128},
-        {"fattree:4x8:taper=4", 32, 38, 80}, {"fattree:4x8:taper=3", 32, 39, 88}, {"fattree:3x5:spines=2", 15, 20, 42},
-        {"fattree:2x2x2", 8, 20, 48}, {"fattree:3x2x4:spines=2,5", 24, 46, 132}, {"fattree:4x4x4:taper=2", 64, 92, 224},
-        {"dragonfly:9x4x2", 72, 108, 324}, {"dragonfly:1x4x2", 8, 12, 28}, {"dragonfly:3x2x1:links=2", 6, 12, 30},
-        {"boxes:64x8", 512, 584, 2048}, {"boxes:1x1", 1, 3, 4},
+        {"ring:1", 1, 1, 0},
+        {"ring:2", 2, 2, 2},
+        {"ring:3", 3, 3, 6},
+        {"ring:12", 12, 12, 24},
+        {"star:16", 16, 17, 32},
+        {"full:1", 1, 1, 0},
+        {"full:7", 7, 7, 42},
+        {"mesh:1", 1, 1, 0},
+        {"mesh:5", 5, 5, 8},
+        {"mesh:3x4", 12, 12, 34},
+        {"mesh:2x2x2", 8, 8, 24},
+        {"torus:2", 2, 2, 2},
+        {"torus:2x2", 4, 4, 8},
+        {"torus:3x2", 6, 6, 18},
+        {"torus:4x4", 16, 16, 64},
+        {"torus:1x5x1", 5, 5, 10},
+        {"torus:8x8x8", 512, 512, 3072},
+        {"hypercube:1", 2, 2, 2},
+        {"hypercube:5", 32, 32, 160},
+        {"mesh:2x1x2x1x2x1x2x1x2x1x2x1x2x1x2x1", 256, 256, 2048},
+        {"fattree:4x8", 32, 44, 128},
+        {"fattree:4x8:taper=4", 32, 38, 80},
+        {"fattree:4x8:taper=3", 32, 39, 88},
+        {"fattree:3x5:spines=2", 15, 20, 42},
+        {"fattree:2x2x2", 8, 20, 48},
+        {"fattree:3x2x4:spines=2,5", 24, 46, 132},
+        {"fattree:4x4x4:taper=2", 64, 92, 224},
+        {"dragonfly:9x4x2", 72, 108, 324},
+        {"dragonfly:1x4x2", 8, 12, 28},
+        {"dragonfly:3x2x1:links=2", 6, 12, 30},
+        {"boxes:64x8", 512, 584, 2048},
+        {"boxes:1x1", 1, 3, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pccl_topology *topology = open_topology(cases[i].text);
@@ -204,7 +228,8 @@ static void test_dragonfly(void **state)
     static const struct {
         const char *text;
         uint32_t groups, routers, hosts, links;
-    } cases[] = {{"dragonfly:9x4x2", 9, 4, 2, 1}, {"dragonfly:5x3x1:links=4", 5, 3, 1, 4}, {"dragonfly:33x8x4", 33, 8, 4, 1}};
+    } cases[] = {
+        {"dragonfly:9x4x2", 9, 4, 2, 1}, {"dragonfly:5x3x1:links=4", 5, 3, 1, 4}, {"dragonfly:33x8x4", 33, 8, 4, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pccl_topology *topology = open_topology(cases[i].text);
         const uint32_t routers = cases[i].routers, hosts = topology->num_devices;

@@ -11,7 +11,7 @@
 #include "open.h"
 #include "pccl/place.h"
 
-/* --- finding places ------------------------------------------------------------------------------------------------- */
+/* --- finding places ---------------------------------------------------------------------------------------------- */
 
 static hwloc_topology_t synthetic(const char *text)
 {
@@ -22,7 +22,8 @@ static hwloc_topology_t synthetic(const char *text)
     return machine;
 }
 
-static void check_place(hwloc_topology_t machine, const char *cpus, int32_t package, int32_t numa, int32_t l3, int32_t core)
+static void check_place(hwloc_topology_t machine, const char *cpus, int32_t package, int32_t numa, int32_t l3,
+                        int32_t core)
 {
     struct pccl_place place = {.host = 5};
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -31,8 +32,8 @@ static void check_place(hwloc_topology_t machine, const char *cpus, int32_t pack
     }
     pccl_place_find(machine, cpus != NULL ? set : NULL, &place);
     hwloc_bitmap_free(set);
-    print_message("cpus %s: package %d, NUMA node %d, L3 %d, core %d\n", cpus != NULL ? cpus : "unbound", place.package, place.numa,
-                  place.l3, place.core);
+    print_message("cpus %s: package %d, NUMA node %d, L3 %d, core %d\n", cpus != NULL ? cpus : "unbound", place.package,
+                  place.numa, place.l3, place.core);
     assert_int_equal(place.host, 5);
     assert_int_equal(place.package, package);
     assert_int_equal(place.numa, numa);
@@ -106,19 +107,26 @@ static void test_disallowed_processors(void **state)
 
 /* Written by hand: NUMA node 0 has memory and no processors (as a CXL card or memory alone), node 1 has two. */
 static const char cpuless_xml[] =
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology version=\"2.0\">\n"
-    "<object type=\"Machine\" os_index=\"0\" cpuset=\"0x3\" complete_cpuset=\"0x3\" allowed_cpuset=\"0x3\" nodeset=\"0x3\" "
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n<topology "
+    "version=\"2.0\">\n"
+    "<object type=\"Machine\" os_index=\"0\" cpuset=\"0x3\" complete_cpuset=\"0x3\" allowed_cpuset=\"0x3\" "
+    "nodeset=\"0x3\" "
     "complete_nodeset=\"0x3\" allowed_nodeset=\"0x3\" gp_index=\"1\">\n"
-    "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x0\" complete_cpuset=\"0x0\" nodeset=\"0x1\" complete_nodeset=\"0x1\" "
+    "<object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x0\" complete_cpuset=\"0x0\" nodeset=\"0x1\" "
+    "complete_nodeset=\"0x1\" "
     "gp_index=\"2\" local_memory=\"1048576\"/>\n"
-    "<object type=\"Package\" os_index=\"0\" cpuset=\"0x3\" complete_cpuset=\"0x3\" nodeset=\"0x2\" complete_nodeset=\"0x2\" "
+    "<object type=\"Package\" os_index=\"0\" cpuset=\"0x3\" complete_cpuset=\"0x3\" nodeset=\"0x2\" "
+    "complete_nodeset=\"0x2\" "
     "gp_index=\"3\">\n"
-    "<object type=\"NUMANode\" os_index=\"1\" cpuset=\"0x3\" complete_cpuset=\"0x3\" nodeset=\"0x2\" complete_nodeset=\"0x2\" "
+    "<object type=\"NUMANode\" os_index=\"1\" cpuset=\"0x3\" complete_cpuset=\"0x3\" nodeset=\"0x2\" "
+    "complete_nodeset=\"0x2\" "
     "gp_index=\"4\" local_memory=\"1048576\"/>\n"
-    "<object type=\"Core\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x2\" complete_nodeset=\"0x2\" "
+    "<object type=\"Core\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x2\" "
+    "complete_nodeset=\"0x2\" "
     "gp_index=\"5\"><object type=\"PU\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x2\" "
     "complete_nodeset=\"0x2\" gp_index=\"6\"/></object>\n"
-    "<object type=\"Core\" os_index=\"1\" cpuset=\"0x2\" complete_cpuset=\"0x2\" nodeset=\"0x2\" complete_nodeset=\"0x2\" "
+    "<object type=\"Core\" os_index=\"1\" cpuset=\"0x2\" complete_cpuset=\"0x2\" nodeset=\"0x2\" "
+    "complete_nodeset=\"0x2\" "
     "gp_index=\"7\"><object type=\"PU\" os_index=\"1\" cpuset=\"0x2\" complete_cpuset=\"0x2\" nodeset=\"0x2\" "
     "complete_nodeset=\"0x2\" gp_index=\"8\"/></object>\n"
     "</object>\n</object>\n</topology>\n";
@@ -155,10 +163,10 @@ static void test_xml_round_trip(void **state)
     hwloc_topology_destroy(machine);
 }
 
-/* --- joining with a fabric ------------------------------------------------------------------------------------------ */
+/* --- joining with a fabric --------------------------------------------------------------------------------------- */
 
-static struct pccl_topology *place(const struct pccl_topology *fabric, const struct pccl_place *places, uint32_t num_ranks,
-                                   uint32_t **rank_device)
+static struct pccl_topology *place(const struct pccl_topology *fabric, const struct pccl_place *places,
+                                   uint32_t num_ranks, uint32_t **rank_device)
 {
     struct pccl_topology *topology = NULL;
     struct pccl_error error = {""};
@@ -204,8 +212,8 @@ static void test_levels(void **state)
     (void)state;
     struct pccl_topology *fabric = open_topology("star:2");
     const struct pccl_place places[] = {
-        {0, 0, 0, 0, 0}, {0, 0, 0, 0, 1}, {0, 0, 0, 1, 2}, {0, 0, 1, 2, 3}, {0, 1, 2, 3, 4}, {0, -1, -1, -1, -1}, {0, 0, 0, -1, -1},
-        {1, 0, 0, 0, 0},
+        {0, 0, 0, 0, 0}, {0, 0, 0, 0, 1},     {0, 0, 0, 1, 2},   {0, 0, 1, 2, 3},
+        {0, 1, 2, 3, 4}, {0, -1, -1, -1, -1}, {0, 0, 0, -1, -1}, {1, 0, 0, 0, 0},
     };
     static const struct {
         uint32_t a, b;

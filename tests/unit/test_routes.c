@@ -187,11 +187,13 @@ static void check_even_load(const char *text, uint32_t stride)
     }
     uint32_t least[2] = {UINT32_MAX, UINT32_MAX}, most[2] = {0, 0}; /* links of devices, links between switches */
     for (uint32_t l = 0; l < topology->num_links; l++) {
-        bool inner = topology->links[l].source >= topology->num_devices && topology->links[l].target >= topology->num_devices;
+        bool inner = topology->links[l].source >= topology->num_devices &&
+                     topology->links[l].target >= topology->num_devices;
         least[inner] = load[l] < least[inner] ? load[l] : least[inner];
         most[inner] = load[l] > most[inner] ? load[l] : most[inner];
     }
-    print_message("%s: links of devices %u to %u, others %u to %u routes\n", text, least[0], most[0], least[1], most[1]);
+    print_message("%s: links of devices %u to %u, others %u to %u routes\n", text, least[0], most[0], least[1],
+                  most[1]);
     assert_int_equal(least[0], most[0]);
     assert_int_equal(least[1], most[1]);
     free(load);

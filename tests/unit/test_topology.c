@@ -1,4 +1,5 @@
-/* Topologies by hand: numbering, capacities, lists of links, names, reversal, digests, and every rule a builder enforces. */
+/* Topologies by hand: numbering, capacities, lists of links, names, reversal, digests, and every rule a builder
+ * enforces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +88,8 @@ static void test_digest_sees_everything(void **state)
     for (int change = 0; change < 8; change++) {
         struct pccl_topology *topology = NULL;
         struct pccl_topology_builder *builder = pccl_topology_builder_new(change == 1 ? "other" : "name");
-        uint32_t a = pccl_topology_add_device(builder, "a"), b = pccl_topology_add_device(builder, change == 2 ? "c" : "b");
+        uint32_t a = pccl_topology_add_device(builder, "a"),
+                 b = pccl_topology_add_device(builder, change == 2 ? "c" : "b");
         uint32_t s = pccl_topology_add_switch(builder, "s", change == 3);
         pccl_topology_set_overheads(builder, a, change == 4, 0);
         pccl_topology_set_origin(builder, change == 5 ? PCCL_ORIGIN_MEASURED : PCCL_ORIGIN_DECLARED);
@@ -140,14 +142,16 @@ static void test_builder_refuses(void **state)
         struct pccl_topology_builder *builder = pccl_topology_builder_new("broken");
         uint32_t extents[17] = {1, 1};
         bool wraps[17] = {false};
-        uint32_t s = pccl_topology_add_switch(builder, breakage == SWITCH_NAME ? "a" : "s", false), a = PCCL_NONE, b = PCCL_NONE;
+        uint32_t s = pccl_topology_add_switch(builder, breakage == SWITCH_NAME ? "a" : "s", false), a = PCCL_NONE,
+                 b = PCCL_NONE;
         if (breakage != NO_DEVICES) {
             a = pccl_topology_add_device(builder, breakage == EMPTY_NAME ? "" : "a");
             b = pccl_topology_add_device(builder, breakage == SAME_NAME ? "a" : "b");
             pccl_topology_add_link(builder, a, breakage == SELF_LINK ? a : breakage == UNKNOWN_END ? 9 : b,
                                    breakage == NEGATIVE_LATENCY ? -1 : breakage == HUGE_LATENCY ? INT64_MAX : 0,
                                    breakage == NEGATIVE_TIME ? -1 : 0, PCCL_NONE);
-            pccl_topology_set_overheads(builder, breakage == OVERHEAD_OF_SWITCH ? s : a, 0, breakage == NEGATIVE_OVERHEAD ? -5 : 0);
+            pccl_topology_set_overheads(builder, breakage == OVERHEAD_OF_SWITCH ? s : a, 0,
+                                        breakage == NEGATIVE_OVERHEAD ? -5 : 0);
         }
         extents[0] = breakage == GRID_TOO_LARGE ? 3 : breakage == GRID_OF_ZERO ? 0 : 1;
         if (breakage >= GRID_TOO_SMALL) {

@@ -1,4 +1,4 @@
-/* Topologies in files: what is written reads back to the same digest; what is wrong is refused by the name of its key. */
+/* Topologies in files: what is written reads back to the same digest; what is wrong is refused by its key. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,8 +51,16 @@ static void test_round_trip(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "ring:5", "star:3:multicast", "mesh:3x4:bandwidth=1GB/s,3GB/s", "torus:2x3x4:routing=shortest", "hypercube:3:unit",
-        "fattree:3x4:taper=1.5", "fattree:2x2x2", "dragonfly:3x2x1", "boxes:2x3:overhead=0", "full:4:ps_per_mib=0",
+        "ring:5",
+        "star:3:multicast",
+        "mesh:3x4:bandwidth=1GB/s,3GB/s",
+        "torus:2x3x4:routing=shortest",
+        "hypercube:3:unit",
+        "fattree:3x4:taper=1.5",
+        "fattree:2x2x2",
+        "dragonfly:3x2x1",
+        "boxes:2x3:overhead=0",
+        "full:4:ps_per_mib=0",
         "star:2:bandwidth=1B/s",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -85,7 +93,8 @@ static void test_round_trip_of_places(void **state)
 {
     (void)state;
     struct pccl_topology *fabric = open_topology("torus:2x3"), *topology = NULL;
-    const struct pccl_place places[] = {{0, 0, 0, 0, 0}, {0, 0, 0, 1, -1}, {0, -1, -1, -1, -1}, {4, 1, 1, 1, 1}, {5, 0, 0, 0, 0}};
+    const struct pccl_place places[] = {
+        {0, 0, 0, 0, 0}, {0, 0, 0, 1, -1}, {0, -1, -1, -1, -1}, {4, 1, 1, 1, 1}, {5, 0, 0, 0, 0}};
     uint32_t *rank_device;
     assert_int_equal(pccl_topology_place(fabric, places, 5, &topology, &rank_device, NULL), 0);
     check_round_trip(topology);
@@ -99,12 +108,16 @@ static void test_every_key(void **state)
     (void)state;
     struct pccl_topology *topology = read_text(
         "{\"format\": \"pccl-topology\", \"version\": 1, \"name\": \"n\", \"overhead\": \"3us\",\n"
-        " \"devices\": [\"a\", {\"name\": \"b\", \"overhead\": \"1us\"}, {\"name\": \"c\", \"send_overhead\": \"2us\"},\n"
+        " \"devices\": [\"a\", {\"name\": \"b\", \"overhead\": \"1us\"}, {\"name\": \"c\", \"send_overhead\": "
+        "\"2us\"},\n"
         "  {\"name\": \"d\", \"send_overhead_ps\": 5, \"receive_overhead_ps\": \"6\"}],\n"
         " \"switches\": [\"s\", {\"name\": \"t\", \"multicast\": true}],\n"
-        " \"links\": [{\"source\": \"a\", \"target\": \"s\", \"latency\": \"1us\", \"bandwidth\": \"1GB/s\", \"duplex\": true,\n"
-        "   \"capacity\": \"x\"}, {\"source\": \"t\", \"target\": \"b\"}, {\"source\": \"c\", \"target\": \"d\", \"latency_ps\": 7,\n"
-        "   \"ps_per_mib\": 8, \"origin\": \"measured\", \"capacity\": \"x\"}, {\"source\": \"s\", \"target\": \"t\", \"duplex\": true,\n"
+        " \"links\": [{\"source\": \"a\", \"target\": \"s\", \"latency\": \"1us\", \"bandwidth\": \"1GB/s\", "
+        "\"duplex\": true,\n"
+        "   \"capacity\": \"x\"}, {\"source\": \"t\", \"target\": \"b\"}, {\"source\": \"c\", \"target\": \"d\", "
+        "\"latency_ps\": 7,\n"
+        "   \"ps_per_mib\": 8, \"origin\": \"measured\", \"capacity\": \"x\"}, {\"source\": \"s\", \"target\": \"t\", "
+        "\"duplex\": true,\n"
         "   \"latency\": \"0\"}],\n"
         " \"routing\": \"dimension-order\", \"dimensions\": [2, 2], \"wraps\": [false, true]}");
     static const struct {
@@ -142,7 +155,8 @@ static void test_every_key(void **state)
 static void test_numbers_of_vertices(void **state)
 {
     (void)state;
-    struct pccl_topology *topology = read_text("{\"devices\": 12, \"switches\": 2, \"links\": [{\"source\": \"d11\", \"target\": \"s1\"}]}");
+    struct pccl_topology *topology = read_text(
+        "{\"devices\": 12, \"switches\": 2, \"links\": [{\"source\": \"d11\", \"target\": \"s1\"}]}");
     assert_int_equal(topology->num_devices, 12);
     assert_int_equal(topology->links[0].source, 11);
     assert_int_equal(topology->links[0].target, 13);
@@ -152,8 +166,8 @@ static void test_numbers_of_vertices(void **state)
 static void test_placed_text(void **state)
 {
     (void)state;
-    struct pccl_topology *topology = read_text(
-        "{\"fabric\": \"star:3\", \"places\": [{\"host\": \"d1\", \"package\": 0}, {\"host\": \"d1\", \"package\": 1}, {\"host\": \"d2\"}]}");
+    struct pccl_topology *topology = read_text("{\"fabric\": \"star:3\", \"places\": [{\"host\": \"d1\", \"package\": "
+                                               "0}, {\"host\": \"d1\", \"package\": 1}, {\"host\": \"d2\"}]}");
     assert_int_equal(topology->num_devices, 3);
     assert_int_equal(topology->routing, PCCL_ROUTING_TABLE);
     pccl_topology_free(topology);
@@ -192,7 +206,8 @@ static void test_refusals(void **state)
         {"{\"devices\": [{}]}", "devices[0].name: missing"},
         {"{\"devices\": [{\"name\": \"a\", \"multicast\": true}]}", "devices[0]: unknown key \"multicast\""},
         {"{\"devices\": [{\"name\": \"a\", \"send_overhead_ps\": -1}]}", "devices[0].send_overhead_ps: is -1"},
-        {"{\"devices\": 1, \"switches\": [{\"name\": \"a\", \"multicast\": 1}]}", "switches[0].multicast: expected true or false"},
+        {"{\"devices\": 1, \"switches\": [{\"name\": \"a\", \"multicast\": 1}]}",
+         "switches[0].multicast: expected true or false"},
         {"{\"devices\": 2, \"links\": {}}", "links: expected an array"},
         {"{\"devices\": 2, \"links\": [{\"source\": \"d0\"}]}", "links[0].target: missing"},
         {"{\"devices\": 2, \"links\": [{\"source\": \"d0\", \"target\": 1}]}", "links[0].target: expected a string"},
@@ -241,7 +256,8 @@ static void test_refusals(void **state)
 static void test_cut_short_anywhere(void **state)
 {
     (void)state;
-    static const char text[] = "{\"devices\": [\"a\", {\"name\": \"b\"}], \"links\": [{\"source\": \"a\", \"target\": \"b\", \"latency_ps\": 1}]}";
+    static const char text[] = "{\"devices\": [\"a\", {\"name\": \"b\"}], \"links\": [{\"source\": \"a\", \"target\": "
+                               "\"b\", \"latency_ps\": 1}]}";
     for (size_t length = 0; length < sizeof text - 1; length++) {
         struct pccl_topology *topology = NULL;
         write_text(text, length);
