@@ -446,11 +446,9 @@ static int64_t estimate_exchange_of_all(const struct pccl__problem *problem)
 
 int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pieces)
 {
-    if (problem->collective == PCCL_ALLTOALL) {
-        return estimate_exchange_of_all(problem);
-    }
-    if (problem->collective == PCCL_CUSTOM) {
-        return 0;
+    if (problem->collective == PCCL_CUSTOM || problem->collective == PCCL_ALLTOALL) {
+        int64_t total = problem->collective == PCCL_ALLTOALL ? estimate_exchange_of_all(problem) : 0;
+        return total >= 0 ? total : 0; /* ranks without routes to each other: worth a try through relays */
     }
     uint32_t device = problem->request->devices[problem->root], chunks = (problem->num_ranks - 1) * pieces;
     int64_t rate = device_ps_per_mib(problem->topology, device, problem->collective == PCCL_SCATTER);
