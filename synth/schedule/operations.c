@@ -193,7 +193,7 @@ void pccl__operations_close(struct pccl__operations *list)
     }
     uint32_t current = list->num_operations - 1;
     struct pccl_operation *operation = &list->operations[current];
-    uint32_t *waits = list->edges + operation->first_successor, count = operation->num_successors;
+    uint32_t count = operation->num_successors, *waits = count > 0 ? list->edges + operation->first_successor : NULL;
     for (uint32_t i = 0; count > 1 && i < count; i++) {
         const struct pccl_operation *earlier = &list->operations[waits[i]];
         for (uint32_t j = 0; j < earlier->num_successors && j < MAX_IMPLIED; j++) {
