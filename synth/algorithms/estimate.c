@@ -456,3 +456,11 @@ int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pie
     int64_t busy = chunks * overheads_ps(problem);
     return transfer > busy ? transfer : busy;
 }
+
+/* Whole ways collide more than single links, which is how ways look where devices are joined directly. */
+int64_t pccl__estimate_circuits(const struct pccl__problem *problem, uint32_t pieces)
+{
+    int64_t spread_ps = pccl__estimate_unicast(problem, pieces);
+    bool relays = problem->topology->num_vertices == problem->topology->num_devices;
+    return relays && problem->collective == PCCL_ALLTOALL && spread_ps > 0 ? spread_ps + spread_ps / 4 : spread_ps;
+}

@@ -16,14 +16,13 @@ __extension__ typedef __int128 wide; /* products of a time and a count */
 /* A message on its way. Its blocks are sets[index * words ..]. */
 struct flight {
     int64_t arrival_ps;
-    uint32_t step;
+    uint32_t step, from, to;
     uint32_t next; /* on its way to the same rank */
 };
 
 struct greedy {
-    struct pccl__writer *writer;
     const struct pccl__problem *problem;
-    uint32_t num_ranks, num_blocks;
+    uint32_t num_ranks, num_blocks, pieces;
     size_t words;
     int64_t block_bytes;
     uint64_t *have;    /* [ranks * words] what each rank holds now */
@@ -33,12 +32,13 @@ struct greedy {
     int64_t *free_ps;  /* [capacities] */
     uint32_t *pending; /* [ranks] first flight, PCCL_NONE */
     uint32_t *after_step; /* [ranks] the step a message must exceed to carry all that the rank holds */
-    uint32_t *chunks;
-    struct flight *flights;
+    struct flight *flights; /* all, in the order decided */
     uint32_t num_flights, flights_capacity;
     uint64_t *sets;
     uint32_t sets_capacity;
     uint64_t missing; /* pairs of a rank and a block that nobody has sent there */
+    int64_t least_latency_ps; /* of any route */
+    int64_t least_block_ps;   /* that a block holds any link */
     uint32_t step;
     int64_t step_ps; /* time of the decisions of this step */
     struct pccl__events events;
@@ -105,25 +105,38 @@ static bool is_better(const struct offer *a, const struct offer *b, int64_t now)
     return left != right ? left > right : a->finish_ps < b->finish_ps;
 }
 
+/* The gain that a message must exceed to be better than `best` even over the fastest route there could be: a gain g
+ * takes at least F + g * T, and g / (F + g * T) is to be more than best's gain per time. */
+static uint32_t gain_to_beat(const struct greedy *greedy, const struct offer *best, int64_t begin_ps, int64_t now)
+{
+    wide fixed_ps = begin_ps + greedy->least_latency_ps - now;
+    wide rest_ps = best->finish_ps - now - (wide)best->gain * greedy->least_block_ps;
+    return rest_ps > fixed_ps / 2 ? (uint32_t)(best->gain * fixed_ps / rest_ps) : 0;
+}
+
 /* The best message that `from` could begin at `at` if it held `have`; ties go to the nearest rank above it. */
 static struct offer find_offer(struct greedy *greedy, uint32_t from, const uint64_t *have, int64_t at, int64_t now)
 {
     struct offer best = {.to = PCCL_NONE};
-    for (uint32_t offset = 1; offset < greedy->num_ranks; offset++) {
-        uint32_t to = from + offset < greedy->num_ranks ? from + offset : from + offset - greedy->num_ranks;
+    int64_t begin_ps = at + vertex_of(greedy, from)->send_overhead_ps;
+    uint32_t least_gain = 0, n = greedy->num_ranks;
+    for (uint32_t offset = 1; offset < n; offset++) {
+        uint32_t to = from + offset < n ? from + offset : from + offset - n;
         struct offer offer = {.to = to, .gain = count_gain(greedy, have, to)};
-        const struct pccl__route *route = offer.gain > 0 ? pccl__route(greedy->problem, from, to) : NULL;
+        const struct pccl__route *route = offer.gain > least_gain ? pccl__route(greedy->problem, from, to) : NULL;
         if (route == NULL) {
             continue;
         }
-        /* No later look is needed if it is too late even without bytes and on an idle network. */
-        offer.finish_ps = at + vertex_of(greedy, from)->send_overhead_ps + route->latency_ps;
+        /* No closer look is needed if it is too late even on an idle network. */
+        int64_t bytes = offer.gain * greedy->block_bytes;
+        offer.finish_ps = begin_ps + route->latency_ps + pccl_transfer_ps(bytes, route->ps_per_mib);
         if (!is_better(&offer, &best, now)) {
             continue;
         }
-        offer.finish_ps = send_ps(greedy, route, from, to, at, offer.gain * greedy->block_bytes, false);
+        offer.finish_ps = send_ps(greedy, route, from, to, at, bytes, false);
         if (is_better(&offer, &best, now)) {
             best = offer;
+            least_gain = best.finish_ps > now ? gain_to_beat(greedy, &best, begin_ps, now) : 0;
         }
     }
     return best;
@@ -179,39 +192,31 @@ static uint32_t new_flight(struct greedy *greedy)
     return greedy->num_flights++;
 }
 
-/* Writes the message and remembers it as pending. */
+/* Decides for the message and remembers it as pending. */
 static int commit(struct greedy *greedy, uint32_t from, const struct offer *offer, int64_t now)
 {
-    uint32_t number = new_flight(greedy), count = 0;
+    uint32_t number = new_flight(greedy), to = offer->to;
     if (number == PCCL_NONE) {
         return PCCL_ERR_MEMORY;
     }
     const uint64_t *have = greedy->have + from * greedy->words;
-    uint64_t *claimed = greedy->claimed + offer->to * greedy->words, *set = greedy->sets + number * greedy->words;
+    uint64_t *claimed = greedy->claimed + to * greedy->words, *set = greedy->sets + number * greedy->words;
     for (size_t w = 0; w < greedy->words; w++) {
         set[w] = have[w] & ~claimed[w];
         claimed[w] |= set[w];
     }
-    uint32_t pieces = greedy->writer->pieces;
-    for (uint32_t block = pccl__bitset_next(set, greedy->words, 0); block != UINT32_MAX;
-         block = pccl__bitset_next(set, greedy->words, block + 1)) {
-        for (uint32_t piece = 0; piece < pieces; piece++) {
-            greedy->chunks[count++] = block * pieces + piece;
-        }
-    }
+    greedy->missing -= offer->gain;
     greedy->step += now > greedy->step_ps;
     greedy->step_ps = now;
     if (greedy->step <= greedy->after_step[from]) {
         greedy->step = greedy->after_step[from] + 1;
     }
-    greedy->missing -= offer->gain;
-    const struct pccl__route *route = pccl__route(greedy->problem, from, offer->to);
-    int64_t arrival = send_ps(greedy, route, from, offer->to, now, offer->gain * greedy->block_bytes, true);
-    greedy->flights[number] = (struct flight){.arrival_ps = arrival, .step = greedy->step,
-                                              .next = greedy->pending[offer->to]};
-    greedy->pending[offer->to] = number;
-    pccl__writer_send(greedy->writer, greedy->step, from, offer->to, greedy->chunks, count);
-    int status = pccl__events_push(&greedy->events, arrival, offer->to, 0);
+    const struct pccl__route *route = pccl__route(greedy->problem, from, to);
+    int64_t arrival = send_ps(greedy, route, from, to, now, offer->gain * greedy->block_bytes, true);
+    greedy->flights[number] = (struct flight){.arrival_ps = arrival, .step = greedy->step, .from = from, .to = to,
+                                              .next = greedy->pending[to]};
+    greedy->pending[to] = number;
+    int status = pccl__events_push(&greedy->events, arrival, to, 0);
     return status != 0 ? status : pccl__events_push(&greedy->events, greedy->cpu_ps[from], from, 0);
 }
 
@@ -260,8 +265,7 @@ static int allocate(struct greedy *greedy)
     size_t n = greedy->num_ranks, sets = n * greedy->words;
     greedy->have = pccl__array_new(2 * sets + greedy->words, sizeof *greedy->have);
     greedy->cpu_ps = pccl__array_new(n + greedy->problem->topology->num_capacities, sizeof *greedy->cpu_ps);
-    greedy->pending = pccl__array_new(2 * n + (size_t)greedy->num_blocks * greedy->writer->pieces,
-                                      sizeof *greedy->pending);
+    greedy->pending = pccl__array_new(2 * n, sizeof *greedy->pending);
     if (greedy->have == NULL || greedy->cpu_ps == NULL || greedy->pending == NULL) {
         return PCCL_ERR_MEMORY;
     }
@@ -269,73 +273,128 @@ static int allocate(struct greedy *greedy)
     greedy->outlook = greedy->claimed + sets;
     greedy->free_ps = greedy->cpu_ps + n;
     greedy->after_step = greedy->pending + n;
-    greedy->chunks = greedy->after_step + n;
     for (uint32_t rank = 0; rank < n; rank++) {
         greedy->pending[rank] = PCCL_NONE;
     }
     return 0;
 }
 
-/* All-gather of the blocks of all ranks, or, with one block, a broadcast from the root. */
-static void write_greedy(struct pccl__writer *writer, uint32_t num_blocks)
+/* No route is shorter than the shortest link, or two of them if switches carry everything. */
+static void find_least(struct greedy *greedy)
 {
-    const struct pccl__problem *problem = writer->problem;
-    struct greedy greedy = {.writer = writer, .problem = problem, .num_ranks = problem->num_ranks,
-                            .num_blocks = num_blocks, .words = pccl__bitset_words(num_blocks)};
-    if (writer->status != 0) {
-        return;
+    const struct pccl_topology *topology = greedy->problem->topology;
+    int64_t latency_ps = INT64_MAX / 4, ps_per_mib = INT64_MAX / 4;
+    bool joined = false;
+    for (uint32_t i = 0; i < topology->num_links; i++) {
+        const struct pccl_link *link = &topology->links[i];
+        latency_ps = link->latency_ps < latency_ps ? link->latency_ps : latency_ps;
+        ps_per_mib = link->ps_per_mib < ps_per_mib ? link->ps_per_mib : ps_per_mib;
+        joined = joined || (link->source < topology->num_devices && link->target < topology->num_devices);
     }
-    const struct pccl_demand *demand = writer->schedule->demand;
-    for (uint32_t piece = 0; piece < writer->pieces; piece++) {
-        greedy.block_bytes += demand->chunks[piece].bytes;
+    greedy->least_latency_ps = joined ? latency_ps : 2 * latency_ps;
+    greedy->least_block_ps = pccl_transfer_ps(greedy->block_bytes, ps_per_mib);
+}
+
+/* Decides on all messages of an all-gather of num_ranks blocks, or, if num_blocks is 1, of a broadcast from the
+ * root. */
+static int decide_all(struct greedy *greedy, const struct pccl_demand *demand)
+{
+    for (uint32_t piece = 0; piece < greedy->pieces; piece++) {
+        greedy->block_bytes += demand->chunks[piece].bytes;
     }
-    int status = allocate(&greedy);
-    if (status == 0) {
-        for (uint32_t block = 0; block < num_blocks; block++) {
-            uint32_t owner = num_blocks > 1 ? block : problem->root;
-            pccl__bitset_set(greedy.have + owner * greedy.words, block);
-            pccl__bitset_set(greedy.claimed + owner * greedy.words, block);
-        }
-        greedy.missing = (uint64_t)num_blocks * (greedy.num_ranks - 1);
-        status = run(&greedy);
-    }
+    find_least(greedy);
+    int status = allocate(greedy);
     if (status != 0) {
-        pccl__writer_fail(writer, status == PCCL_ERR_UNREACHABLE ? PCCL_ERR_UNSUPPORTED : status,
-                          status == PCCL_ERR_UNREACHABLE ? "the ranks are not connected by routes" : "out of memory");
+        return status;
     }
-    pccl__events_free(&greedy.events);
-    free(greedy.sets);
-    free(greedy.flights);
-    free(greedy.pending);
-    free(greedy.cpu_ps);
-    free(greedy.have);
+    for (uint32_t block = 0; block < greedy->num_blocks; block++) {
+        uint32_t owner = greedy->num_blocks > 1 ? block : greedy->problem->root;
+        pccl__bitset_set(greedy->have + owner * greedy->words, block);
+        pccl__bitset_set(greedy->claimed + owner * greedy->words, block);
+    }
+    greedy->missing = (uint64_t)greedy->num_blocks * (greedy->num_ranks - 1);
+    return run(greedy);
+}
+
+static void write_flights(struct pccl__writer *writer, const struct greedy *greedy, uint32_t *chunks)
+{
+    for (uint32_t i = 0; i < greedy->num_flights; i++) {
+        const uint64_t *set = greedy->sets + i * greedy->words;
+        uint32_t count = 0;
+        for (uint32_t block = pccl__bitset_next(set, greedy->words, 0); block != UINT32_MAX;
+             block = pccl__bitset_next(set, greedy->words, block + 1)) {
+            for (uint32_t piece = 0; piece < greedy->pieces; piece++) {
+                chunks[count++] = block * greedy->pieces + piece;
+            }
+        }
+        const struct flight *flight = &greedy->flights[i];
+        pccl__writer_send(writer, flight->step, flight->from, flight->to, chunks, count);
+    }
+}
+
+/* Decides when first called; an all-reduce calls twice. */
+static void write_greedy(struct pccl__writer *writer, struct greedy *greedy)
+{
+    uint32_t *chunks = pccl__array_new((size_t)greedy->num_blocks * greedy->pieces, sizeof *chunks);
+    int status = chunks != NULL ? writer->status : PCCL_ERR_MEMORY;
+    if (status == 0 && greedy->num_flights == 0) {
+        status = decide_all(greedy, writer->schedule->demand);
+    }
+    if (status == 0) {
+        write_flights(writer, greedy, chunks);
+    } else if (status == PCCL_ERR_UNREACHABLE) {
+        pccl__writer_fail(writer, PCCL_ERR_UNSUPPORTED, "the ranks are not connected by routes");
+    } else {
+        pccl__writer_fail(writer, status, pccl_status_text(status));
+    }
+    free(chunks);
+}
+
+static struct greedy open_greedy(const struct pccl__problem *problem, uint32_t num_blocks, uint32_t pieces)
+{
+    return (struct greedy){.problem = problem, .num_ranks = problem->num_ranks, .num_blocks = num_blocks,
+                           .pieces = pieces, .words = pccl__bitset_words(num_blocks)};
+}
+
+static void close_greedy(struct greedy *greedy)
+{
+    pccl__events_free(&greedy->events);
+    free(greedy->sets);
+    free(greedy->flights);
+    free(greedy->pending);
+    free(greedy->cpu_ps);
+    free(greedy->have);
 }
 
 static void gather(struct pccl__writer *writer, void *context)
 {
-    (void)context;
-    write_greedy(writer, writer->problem->num_ranks);
+    write_greedy(writer, context);
 }
 
 int pccl__greedy_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
                            struct pccl_error *error)
 {
-    return pccl__gatherer_serve(problem, pieces, gather, NULL, schedule, error);
+    struct greedy greedy = open_greedy(problem, problem->num_ranks, pieces);
+    int status = pccl__gatherer_serve(problem, pieces, gather, &greedy, schedule, error);
+    close_greedy(&greedy);
+    return status;
 }
 
 /* Broadcast, reduce, and all-reduce as both of the whole vector. */
 int pccl__greedy_tree_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
                                 struct pccl_error *error)
 {
+    struct greedy greedy = open_greedy(problem, 1, pieces);
     struct pccl__writer writer;
     pccl__writer_open(&writer, problem, pieces, pieces, error);
     if (problem->collective != PCCL_BROADCAST) {
         pccl__writer_phase(&writer, PCCL__MIRRORED_REDUCE);
-        write_greedy(&writer, 1);
+        write_greedy(&writer, &greedy);
     }
     if (problem->collective != PCCL_REDUCE) {
         pccl__writer_phase(&writer, PCCL__FORWARD);
-        write_greedy(&writer, 1);
+        write_greedy(&writer, &greedy);
     }
+    close_greedy(&greedy);
     return pccl__writer_close(&writer, schedule);
 }

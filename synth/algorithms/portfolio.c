@@ -11,7 +11,8 @@
 #include "base/error.h"
 
 #define MAX_PIECES_LOG 8
-#define FIRST_USE_MESSAGES 6000 /* simulated before a first use makes no more candidates */
+#define FIRST_USE_RANKS 16      /* up to here variants with equal forecasts are all made */
+#define FIRST_USE_MESSAGES 6000 /* simulated in all at a first use, the first candidate apart */
 #define FIRST_USE_SMALL 1024    /* messages of a candidate that costs next to nothing */
 #define MOST_MESSAGES 4000000   /* of any candidate with a choice of pieces */
 
@@ -30,7 +31,7 @@ struct search {
     uint32_t winner_row; /* breaks ties */
     uint64_t num_messages; /* simulated so far */
     struct prospect *prospects;
-    uint32_t num_prospects;
+    uint32_t num_prospects, num_made; /* made: those before num_made were looked at */
     struct pccl_error *error;
 };
 
@@ -197,12 +198,24 @@ static const char *too_poor(const struct search *search, const struct prospect *
     if (result->schedule == NULL || search->problem.options.effort != PCCL_EFFORT_FIRST_USE) {
         return NULL;
     }
+    for (uint32_t i = 0; i < search->num_made; i++) {
+        const struct prospect *made = &search->prospects[i];
+        if (pccl__rows[made->row].run == pccl__rows[prospect->row].run && made->pieces == prospect->pieces &&
+            made->estimate_ps == prospect->estimate_ps && search->problem.num_ranks > FIRST_USE_RANKS) {
+            return "not made: the same forecast as a variant of its method";
+        }
+    }
     if (prospect->estimate_ps / 2 > result->makespan_ps) {
         snprintf(text, size, "not made: forecast %" PRId64 " ns, best so far %" PRId64 " ns",
                  prospect->estimate_ps / 1000, result->makespan_ps / 1000);
         return text;
     }
-    return search->num_messages > FIRST_USE_MESSAGES ? "not made: enough work for a first use" : NULL;
+    uint32_t k = 0;
+    while (prospect->pieces >> (k + 1) != 0) {
+        k++;
+    }
+    uint64_t messages = search->num_messages + count_messages(search, prospect->row, k);
+    return messages > FIRST_USE_MESSAGES ? "not made: enough work for a first use" : NULL;
 }
 
 static int try_prospect(struct search *search, const struct prospect *prospect)
@@ -243,6 +256,7 @@ static int try_all(struct search *search, bool fallback)
     int status = 0;
     list_prospects(search, fallback);
     for (uint32_t i = 0; i < search->num_prospects && status == 0; i++) {
+        search->num_made = i;
         status = try_prospect(search, &search->prospects[i]);
         if (search->problem.options.progress != NULL) {
             search->problem.options.progress(search->problem.options.progress_context, "candidates", i + 1,

@@ -86,5 +86,6 @@ pccl__estimate pccl__estimate_transpose;
 pccl__estimate pccl__estimate_ring;
 pccl__estimate pccl__estimate_matching;
 pccl__estimate pccl__estimate_unicast;
+pccl__estimate pccl__estimate_circuits;
 
 #endif

@@ -40,7 +40,7 @@
 #define MATCHING pccl__matching_algorithm, pccl__estimate_matching
 
 #define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
-#define CIRCUITS pccl__circuits_algorithm, pccl__estimate_unicast
+#define CIRCUITS pccl__circuits_algorithm, pccl__estimate_circuits
 
 #define RANK(kind) PCCL__VARIANT(kind, PCCL__BY_RANK)
 #define PLACE(kind) PCCL__VARIANT(kind, PCCL__BY_PLACE)
