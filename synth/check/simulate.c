@@ -52,6 +52,7 @@ struct simulator {
     struct whereabouts *whereabouts; /* [num_chunks] if all chunks have one source and one target, else NULL */
     int64_t *finish_ps;            /* of the messages of one step, or the caller's array for all */
     struct arrival *arrivals;      /* of one step */
+    uint32_t *receivers, *arrival_ends; /* [num_ends], see sort_by_receiver */
     int64_t *start_ps, *link_bytes; /* the caller's, or NULL */
 };
 
@@ -136,7 +137,10 @@ static int prepare_state(struct simulator *simulator)
     const struct pccl_demand *demand = simulator->schedule->demand;
     simulator->capacity_free_ps = pccl__array_new(simulator->topology->num_capacities, sizeof(int64_t));
     simulator->cpus = pccl__array_new(simulator->num_ends, sizeof *simulator->cpus);
-    bool complete = simulator->capacity_free_ps != NULL && simulator->cpus != NULL;
+    simulator->receivers = pccl__array_new(simulator->num_ends, sizeof *simulator->receivers);
+    simulator->arrival_ends = pccl__array_new(simulator->num_ends, sizeof *simulator->arrival_ends);
+    bool complete = simulator->capacity_free_ps != NULL && simulator->cpus != NULL && simulator->receivers != NULL &&
+                    simulator->arrival_ends != NULL;
     if (is_unicast(demand)) {
         simulator->whereabouts = pccl__array_new(demand->num_chunks, sizeof *simulator->whereabouts);
         complete = complete && simulator->whereabouts != NULL;
@@ -273,26 +277,51 @@ static int compare_arrivals(const void *left, const void *right)
     return a->message < b->message ? -1 : a->message > b->message;
 }
 
+/* Lists what arrived in a step at CPUs that it costs time, by receiver; returns how many receivers[] there are. Those of
+ * receivers[i] end at ends[receivers[i]] in arrivals[], where those of receivers[i + 1] begin. */
+static uint32_t sort_by_receiver(struct simulator *simulator, uint32_t first, uint32_t end, const int64_t *arrival_ps)
+{
+    const struct pccl_message *messages = simulator->schedule->messages;
+    const struct pccl_vertex *vertices = simulator->topology->vertices;
+    uint32_t *ends = simulator->arrival_ends, num_receivers = 0, begin = 0;
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t target = simulator->routes[messages[i].path].target;
+        if (vertices[simulator->vertex[target]].receive_overhead_ps > 0 && ends[target]++ == 0) {
+            simulator->receivers[num_receivers++] = target;
+        }
+    }
+    for (uint32_t i = 0; i < num_receivers; i++) {
+        uint32_t count = ends[simulator->receivers[i]];
+        ends[simulator->receivers[i]] = begin;
+        begin += count;
+    }
+    for (uint32_t i = first; i < end && num_receivers > 0; i++) {
+        uint32_t target = simulator->routes[messages[i].path].target;
+        if (vertices[simulator->vertex[target]].receive_overhead_ps > 0) {
+            simulator->arrivals[ends[target]++] = (struct arrival){arrival_ps[i - first], i};
+        }
+    }
+    return num_receivers;
+}
+
 /* Receivers' CPUs take in what arrived in a step, first come, first served. */
 static int receive_messages(struct simulator *simulator, uint32_t first, uint32_t end, int64_t *finish_ps)
 {
-    uint32_t count = 0;
-    const struct pccl_vertex *vertices = simulator->topology->vertices;
-    for (uint32_t i = first; i < end; i++) {
-        uint32_t target = simulator->routes[simulator->schedule->messages[i].path].target;
-        if (vertices[simulator->vertex[target]].receive_overhead_ps > 0) {
-            simulator->arrivals[count++] = (struct arrival){finish_ps[i - first], i};
+    uint32_t num_receivers = sort_by_receiver(simulator, first, end, finish_ps), begin = 0;
+    for (uint32_t i = 0; i < num_receivers; i++) {
+        uint32_t target = simulator->receivers[i], last = simulator->arrival_ends[target];
+        int64_t begin_ps, overhead_ps = simulator->topology->vertices[simulator->vertex[target]].receive_overhead_ps;
+        if (last - begin > 1) {
+            qsort(simulator->arrivals + begin, last - begin, sizeof *simulator->arrivals, compare_arrivals);
         }
-    }
-    qsort(simulator->arrivals, count, sizeof *simulator->arrivals, compare_arrivals);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t number = simulator->arrivals[i].message;
-        uint32_t target = simulator->routes[simulator->schedule->messages[number].path].target;
-        int64_t begin_ps, overhead_ps = vertices[simulator->vertex[target]].receive_overhead_ps;
-        if (pccl__timeline_take(&simulator->cpus[target], simulator->arrivals[i].arrival_ps, overhead_ps, &begin_ps) != 0) {
-            return pccl__fail_memory(simulator->error);
+        for (; begin < last; begin++) {
+            const struct arrival *arrival = &simulator->arrivals[begin];
+            if (pccl__timeline_take(&simulator->cpus[target], arrival->arrival_ps, overhead_ps, &begin_ps) != 0) {
+                return pccl__fail_memory(simulator->error);
+            }
+            finish_ps[arrival->message - first] = add_limited(begin_ps, overhead_ps);
         }
-        finish_ps[number - first] = add_limited(begin_ps, overhead_ps);
+        simulator->arrival_ends[target] = 0;
     }
     return 0;
 }
@@ -379,6 +408,8 @@ int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedu
     free(simulator.ready_ps);
     free(simulator.whereabouts);
     free(simulator.arrivals);
+    free(simulator.receivers);
+    free(simulator.arrival_ends);
     if (!keep_finish) {
         free(simulator.finish_ps);
     }
