@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "pccl/error.h"
 
+#define KEPT_GAPS 16 /* at least so many of the latest gaps stay usable: older ones are hardly ever asked for */
+
 /* Makes one gap into none, one or two: all but what is taken. */
 static int take_from_gap(struct pccl__timeline *timeline, uint32_t number, int64_t begin_ps, int64_t end_ps)
 {
@@ -65,6 +67,10 @@ int pccl__timeline_take(struct pccl__timeline *timeline, int64_t ready_ps, int64
     *begin_ps = ready_ps;
     if (cost_ps == 0) {
         return 0;
+    }
+    if (number >= 2 * KEPT_GAPS) {
+        memmove(timeline->gaps, timeline->gaps + number - KEPT_GAPS, KEPT_GAPS * sizeof *timeline->gaps);
+        number = timeline->num_gaps = KEPT_GAPS;
     }
     if (ready_ps + cost_ps <= timeline->free_ps) {
         number = find_gap(timeline, ready_ps + cost_ps);

@@ -1,4 +1,4 @@
-/* When a resource that does one thing at a time is busy. Gaps that are left open stay usable. */
+/* When a resource that does one thing at a time is busy. The latest gaps that are left open stay usable. */
 #ifndef PCCL__TIMELINE_H
 #define PCCL__TIMELINE_H
 

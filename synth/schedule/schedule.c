@@ -276,30 +276,35 @@ static int compress_steps(struct pccl_schedule *schedule)
     return 0;
 }
 
-/* Moves every message to its final place in cycles: a second array of messages would double the memory of the largest
- * schedules. place[i] is where message i belongs; used up. */
-static void permute(struct pccl_message *messages, uint32_t *place, uint32_t count)
+/* Distributes the messages to their final places in two halves, so that only half of them are there twice: the first
+ * half of the result is put aside while the rest moves together at the front, then the rest goes to the back.
+ * next[step] is where the next message of the step belongs. */
+static void distribute(struct pccl_message *messages, uint32_t count, uint32_t *next, struct pccl_message *aside,
+                       uint32_t half)
 {
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
-        while (place[i] != i) {
-            uint32_t to = place[i];
-            struct pccl_message displaced = messages[to];
-            messages[to] = messages[i];
-            messages[i] = displaced;
-            place[i] = place[to];
-            place[to] = to;
+        struct pccl_message message = messages[i];
+        if (next[message.step] < half) {
+            aside[next[message.step]++] = message;
+        } else {
+            messages[kept++] = message;
         }
     }
+    for (uint32_t i = 0; i < kept; i++) {
+        messages[next[messages[i].step]++] = messages[i];
+    }
+    memcpy(messages, aside, half * sizeof *messages);
 }
 
 static int sort_messages(struct pccl_schedule *schedule, uint32_t last_step)
 {
-    uint32_t count = schedule->num_messages;
+    uint32_t count = schedule->num_messages, half = count - count / 2;
     uint32_t *next = pccl__array_new((size_t)last_step + 2, sizeof *next);
-    uint32_t *place = pccl__array_new(count, sizeof *place);
-    if (next == NULL || place == NULL) {
+    struct pccl_message *aside = malloc(half * sizeof *aside);
+    if (next == NULL || aside == NULL) {
         free(next);
-        free(place);
+        free(aside);
         return PCCL_ERR_MEMORY;
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -308,12 +313,9 @@ static int sort_messages(struct pccl_schedule *schedule, uint32_t last_step)
     for (uint32_t step = 0; step <= last_step; step++) {
         next[step + 1] += next[step];
     }
-    for (uint32_t i = 0; i < count; i++) {
-        place[i] = next[schedule->messages[i].step]++;
-    }
-    permute(schedule->messages, place, count);
+    distribute(schedule->messages, count, next, aside, half);
     free(next);
-    free(place);
+    free(aside);
     return 0;
 }
 
