@@ -57,13 +57,15 @@ int pccl__slots_create(struct pccl__slots *slots, uint32_t num_timelines, uint64
     *slots = (struct pccl__slots){.stride = (size_t)(num_slots / 64) + 2, .num_timelines = num_timelines};
     slots->words = pccl__array_new(num_timelines * slots->stride, sizeof *slots->words);
     slots->first_free = pccl__array_new(num_timelines, sizeof *slots->first_free);
-    return slots->words != NULL && slots->first_free != NULL ? 0 : PCCL_ERR_MEMORY;
+    slots->num_taken = pccl__array_new(num_timelines, sizeof *slots->num_taken);
+    return slots->words != NULL && slots->first_free != NULL && slots->num_taken != NULL ? 0 : PCCL_ERR_MEMORY;
 }
 
 void pccl__slots_free(struct pccl__slots *slots)
 {
     free(slots->words);
     free(slots->first_free);
+    free(slots->num_taken);
     *slots = (struct pccl__slots){0};
 }
 
@@ -96,6 +98,7 @@ int pccl__slots_take(struct pccl__slots *slots, uint32_t timeline, uint32_t at, 
     if (last / 64 >= slots->stride && widen(slots, (size_t)(last / 64) + 1) != 0) {
         return PCCL_ERR_MEMORY;
     }
+    slots->num_taken[timeline] += length;
     uint64_t *words = slots->words + timeline * slots->stride;
     for (uint32_t s = at; s <= last; s++) {
         words[s / 64] |= UINT64_C(1) << (s % 64);

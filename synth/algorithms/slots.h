@@ -9,6 +9,7 @@
 struct pccl__slots {
     uint64_t *words;      /* [num_timelines * stride], a set bit is a taken slot; beyond the stride all is free */
     uint32_t *first_free; /* [num_timelines] every slot before it is taken */
+    uint32_t *num_taken;  /* [num_timelines] by pccl__slots_take */
     size_t stride;
     uint32_t num_timelines;
 };

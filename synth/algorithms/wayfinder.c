@@ -16,7 +16,7 @@ int pccl__wayfinder_create(struct pccl__wayfinder *finder, struct pccl__network 
     finder->closed = pccl__array_new(n, sizeof *finder->closed);
     finder->layer = pccl__array_new(n, sizeof *finder->layer);
     finder->next_layer = pccl__array_new(n, sizeof *finder->next_layer);
-    finder->heap = pccl__array_new((size_t)network->arcs.num_arcs + 1, sizeof *finder->heap);
+    finder->heap = pccl__array_new((size_t)network->arcs.num_arcs + n + 1, sizeof *finder->heap);
     finder->hops = pccl__array_new(n, sizeof *finder->hops);
     if (finder->arrival == NULL || finder->via == NULL || finder->start == NULL || finder->stamp == NULL ||
         finder->closed == NULL || finder->layer == NULL || finder->next_layer == NULL || finder->heap == NULL || finder->hops == NULL) {
@@ -67,12 +67,12 @@ static inline uint32_t find_start(const struct pccl__wayfinder *finder, uint32_t
     return pccl__slots_find(&finder->slots, resource, from, network->hold_slots[network->arc_speed[arc]]);
 }
 
-/* A measure of how crowded an arc is: up to when it has no room at all. */
+/* How crowded an arc is. */
 static uint32_t crowd(const struct pccl__wayfinder *finder, uint32_t arc)
 {
     const struct pccl__arcs *arcs = &finder->network->arcs;
     uint32_t only = finder->network->arc_only[arc];
-    return finder->slots.first_free[only != PCCL_NONE ? only : arcs->uses[arcs->arcs[arc].first_use].resource];
+    return finder->slots.num_taken[only != PCCL_NONE ? only : arcs->uses[arcs->arcs[arc].first_use].resource];
 }
 
 /* Returns whether the arc improves the arrival at its target. Of equal arrivals the first serves or, if asked for, the
@@ -210,7 +210,58 @@ static void search_best(struct pccl__wayfinder *finder, uint32_t source, uint32_
     }
 }
 
+/* --- from many to the first of many: by arrival alone ------------------------------------------------------------------ */
+
+/* Returns the device reached or PCCL_NONE. */
+static uint32_t search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders, const bool *wanted)
+{
+    const struct pccl__network *network = finder->network;
+    const struct pccl__arcs *arcs = &network->arcs;
+    finder->search++;
+    finder->heap_size = 0;
+    for (uint32_t i = 0; i < holders->num_devices; i++) {
+        uint32_t device = holders->devices[i];
+        finder->stamp[device] = finder->search;
+        finder->arrival[device] = holders->since[device];
+        push(finder, make_key(finder, device, 0));
+    }
+    while (finder->heap_size > 0) {
+        uint32_t at = (uint32_t)(pop(finder) & 0xffff);
+        if (wanted[at]) {
+            return at;
+        }
+        if (finder->closed[at] == finder->search) {
+            continue;
+        }
+        finder->closed[at] = finder->search;
+        for (uint32_t a = arcs->first_out[at]; a < arcs->first_out[at + 1]; a++) {
+            uint32_t next = network->arc_target[a];
+            if (holders->since[next] == PCCL_NONE && finder->closed[next] != finder->search &&
+                relax(finder, a, finder->arrival[at], next, true)) {
+                push(finder, make_key(finder, next, 0));
+            }
+        }
+    }
+    return PCCL_NONE;
+}
+
 /* --- the way itself ----------------------------------------------------------------------------------------------------- */
+
+/* Writes down the hops by which `target` was reached, from the source or, if since is given, from a holder on. */
+static void trace(struct pccl__wayfinder *finder, uint32_t target, const uint32_t *since, uint32_t source)
+{
+    uint32_t count = 0;
+    for (uint32_t at = target; since != NULL ? since[at] == PCCL_NONE : at != source;
+         at = finder->network->arcs.arcs[finder->via[at]].source) {
+        finder->hops[count++] = (struct pccl__hop){finder->via[at], finder->start[at]};
+    }
+    for (uint32_t i = 0; i < count / 2; i++) {
+        struct pccl__hop swapped = finder->hops[i];
+        finder->hops[i] = finder->hops[count - 1 - i];
+        finder->hops[count - 1 - i] = swapped;
+    }
+    finder->num_hops = count;
+}
 
 int pccl__wayfinder_search(struct pccl__wayfinder *finder, uint32_t source, uint32_t target, bool detours)
 {
@@ -222,16 +273,17 @@ int pccl__wayfinder_search(struct pccl__wayfinder *finder, uint32_t source, uint
     } else {
         search_best(finder, source, target, detours);
     }
-    uint32_t count = 0;
-    for (uint32_t at = target; at != source; at = finder->network->arcs.arcs[finder->via[at]].source) {
-        finder->hops[count++] = (struct pccl__hop){finder->via[at], finder->start[at]};
+    trace(finder, target, NULL, source);
+    return 0;
+}
+
+int pccl__wayfinder_search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders, const bool *wanted)
+{
+    uint32_t target = search_nearest(finder, holders, wanted);
+    if (target == PCCL_NONE) {
+        return PCCL_ERR_UNREACHABLE;
     }
-    for (uint32_t i = 0; i < count / 2; i++) {
-        struct pccl__hop swapped = finder->hops[i];
-        finder->hops[i] = finder->hops[count - 1 - i];
-        finder->hops[count - 1 - i] = swapped;
-    }
-    finder->num_hops = count;
+    trace(finder, target, holders->since, PCCL_NONE);
     return 0;
 }
 
