@@ -36,6 +36,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/matching.h \
 	synth/algorithms/mirror.c \
 	synth/algorithms/mirror.h \
+	synth/algorithms/multicast.c \
+	synth/algorithms/multicast.h \
 	synth/algorithms/network.c \
 	synth/algorithms/network.h \
 	synth/algorithms/order.c \

@@ -428,6 +428,14 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
     return problem->collective == PCCL_ALLREDUCE ? 2 * one_way : one_way;
 }
 
+/* No forecast: made where hardly anything else serves, or if asked for. */
+int64_t pccl__estimate_multicast(const struct pccl__problem *problem, uint32_t pieces)
+{
+    (void)pieces;
+    bool needed = problem->collective == PCCL_CUSTOM || problem->request->relays || problem->options.method != NULL;
+    return needed ? 0 : -1;
+}
+
 /* All-to-all as if loads were spread perfectly; where devices relay, every hop costs their CPUs. */
 static int64_t estimate_exchange_of_all(const struct pccl__problem *problem)
 {

@@ -113,14 +113,85 @@ static int join(const struct pccl__problem *problem, uint32_t pieces, pccl__algo
     return status;
 }
 
+/* --- custom reductions ---------------------------------------------------------------------------------------------------- */
+
+/* The parts of a custom reduction: each chunk is combined at one of its targets, in turn, which then has it spread. */
+struct parts {
+    struct pccl_chunk *spreading, *reducing, *casting; /* [num_chunks] */
+    bool single; /* no chunk has a second target: nothing is left to spread */
+};
+
+static int split_chunks(const struct pccl_demand *pattern, struct parts *parts)
+{
+    uint32_t count = pattern->num_chunks;
+    parts->spreading = pccl__array_new((uint64_t)count * 3, sizeof *parts->spreading);
+    if (parts->spreading == NULL) {
+        return PCCL_ERR_MEMORY;
+    }
+    parts->reducing = parts->spreading + count;
+    parts->casting = parts->reducing + count;
+    parts->single = true;
+    for (uint32_t c = 0; c < count; c++) {
+        const struct pccl_chunk *chunk = &pattern->chunks[c];
+        uint32_t root = chunk->first_target + (chunk->num_targets > 0 ? c % chunk->num_targets : 0);
+        uint32_t num_roots = chunk->num_targets > 0;
+        parts->spreading[c] = (struct pccl_chunk){chunk->bytes, root, num_roots, chunk->first_source, chunk->num_sources};
+        parts->reducing[c] = (struct pccl_chunk){chunk->bytes, chunk->first_source, chunk->num_sources, root, num_roots};
+        parts->casting[c] = (struct pccl_chunk){chunk->bytes, root, num_roots, chunk->first_target, chunk->num_targets};
+        parts->single = parts->single && chunk->num_targets <= 1;
+    }
+    return 0;
+}
+
+static int reduce_custom(const struct pccl__problem *problem, uint32_t pieces, pccl__algorithm *spread,
+                         struct pccl_schedule **schedule, struct pccl_error *error)
+{
+    const struct pccl_demand *pattern = problem->request->custom;
+    struct pccl_demand patterns[3] = {*pattern, *pattern, *pattern}, *demand = NULL;
+    struct pccl_request requests[3] = {*problem->request, *problem->request, *problem->request};
+    struct pccl_schedule *reduced = NULL, *cast = NULL;
+    struct parts parts;
+    if (split_chunks(pattern, &parts) != 0) {
+        return pccl__fail_memory(error);
+    }
+    patterns[0].chunks = parts.spreading;
+    patterns[1].chunks = parts.reducing;
+    patterns[2].chunks = parts.casting;
+    patterns[0].reduces = patterns[2].reduces = false;
+    for (uint32_t i = 0; i < 3; i++) {
+        requests[i].custom = &patterns[i];
+    }
+    int status = mirror(problem, &requests[0], &requests[1], pieces, spread, NULL, &reduced, error);
+    if (status == 0 && !parts.single) {
+        status = run(problem, problem->topology, &requests[2], pieces, spread, &cast, error);
+        if (status == 0) {
+            status = pccl_demand_create(problem->request, pieces, &demand, error);
+        }
+        if (status == 0) {
+            status = pccl__schedule_join(problem, reduced, cast, demand, problem->method, schedule, error);
+        }
+    } else if (status == 0) {
+        *schedule = reduced;
+        reduced = NULL;
+    }
+    pccl_schedule_free(cast);
+    pccl_schedule_free(reduced);
+    free(parts.spreading);
+    return status;
+}
+
 int pccl__mirror_serve(const struct pccl__problem *problem, uint32_t pieces, pccl__algorithm *spread,
                        struct pccl_schedule **schedule, struct pccl_error *error)
 {
-    if (!pccl_collective_is_reduction(problem->collective)) {
+    bool custom = problem->collective == PCCL_CUSTOM && problem->request->custom->reduces;
+    if (!custom && !pccl_collective_is_reduction(problem->collective)) {
         return spread(problem, pieces, schedule, error);
     }
     if (problem->ordered) {
         return pccl__reject(error, "does not combine in rank order, as the operator needs");
+    }
+    if (custom) {
+        return reduce_custom(problem, pieces, spread, schedule, error);
     }
     if (problem->collective == PCCL_ALLREDUCE) {
         return join(problem, pieces, spread, schedule, error);

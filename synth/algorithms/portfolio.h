@@ -85,6 +85,7 @@ pccl__estimate pccl__estimate_spread;
 pccl__estimate pccl__estimate_transpose;
 pccl__estimate pccl__estimate_ring;
 pccl__estimate pccl__estimate_matching;
+pccl__estimate pccl__estimate_multicast;
 pccl__estimate pccl__estimate_unicast;
 pccl__estimate pccl__estimate_circuits;
 

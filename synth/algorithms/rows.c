@@ -3,6 +3,7 @@
 
 #include "algorithms/circuits.h"
 #include "algorithms/matching.h"
+#include "algorithms/multicast.h"
 #include "algorithms/portfolio.h"
 #include "algorithms/tree.h"
 #include "algorithms/unicast.h"
@@ -41,6 +42,8 @@
 
 #define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
 #define CIRCUITS pccl__circuits_algorithm, pccl__estimate_circuits
+
+#define MULTICAST pccl__multicast_algorithm, pccl__estimate_multicast
 
 #define RANK(kind) PCCL__VARIANT(kind, PCCL__BY_RANK)
 #define PLACE(kind) PCCL__VARIANT(kind, PCCL__BY_PLACE)
@@ -84,6 +87,7 @@ const struct pccl__row pccl__rows[] = {
     {"unicast:shuffled", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__SHUFFLED},
     {"unicast:farthest-detours", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST_DETOURS},
     {"unicast:shuffled-detours", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__SHUFFLED_DETOURS},
+    {"multicast", GATHERS | BAR | CUS, 0, PIPELINED, MULTICAST, 0},
     {"spanning", ALL, PCCL__FALLBACK, WHOLE, TREE, RANK(PCCL__SPANNING)},
 };
 

@@ -34,6 +34,17 @@ void pccl__wayfinder_free(struct pccl__wayfinder *finder);
  * 0 or PCCL_ERR_UNREACHABLE. */
 int pccl__wayfinder_search(struct pccl__wayfinder *finder, uint32_t source, uint32_t target, bool detours);
 
+/* Devices that have a chunk or are about to get it. */
+struct pccl__holders {
+    uint32_t num_devices;
+    uint32_t *devices; /* [num_devices of the network] */
+    uint32_t *since;   /* the same, by device: slot from which on it has the chunk, PCCL_NONE: never */
+};
+
+/* Finds hops from whichever holder serves best to whichever of the wanted devices (none of them a holder) is reached
+ * first, over any ways. Takes nothing. 0 or PCCL_ERR_UNREACHABLE. */
+int pccl__wayfinder_search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders, const bool *wanted);
+
 /* Takes the slots of the hops found. */
 int pccl__wayfinder_take(struct pccl__wayfinder *finder);
 

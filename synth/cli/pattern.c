@@ -50,7 +50,9 @@ static int add_group(struct merge *merge, const struct pccl_request *request, co
     struct pccl_demand *demand = NULL;
     own.num_ranks = group->first[g + 1] - group->first[g];
     own.devices = group->devices + group->first[g];
-    int status = pccl_demand_create(&own, 1, &demand, error);
+    /* An all-reduce is combined block by block, each at another rank. */
+    uint32_t pieces = own.collective == PCCL_ALLREDUCE ? own.num_ranks : 1;
+    int status = pccl_demand_create(&own, pieces, &demand, error);
     if (!status)
         status = add_demand(merge, demand, group->first[g]);
     pccl_demand_free(demand);
