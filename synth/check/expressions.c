@@ -36,13 +36,18 @@ static uint32_t add_node(struct pccl__expressions *expressions, struct pccl__exp
 
 uint32_t pccl__expressions_leaf(struct pccl__expressions *expressions, uint32_t chunk, uint32_t position)
 {
-    return add_node(expressions, (struct pccl__expression){.chunk = chunk, .left = PCCL_NONE, .right = PCCL_NONE,
-                                                           .low = position, .high = position, .count = 1,
+    return add_node(expressions, (struct pccl__expression){.chunk = chunk,
+                                                           .left = PCCL_NONE,
+                                                           .right = PCCL_NONE,
+                                                           .low = position,
+                                                           .high = position,
+                                                           .count = 1,
                                                            .set = PCCL_NONE});
 }
 
 /* Word number `word` of an expression's set. */
-static uint64_t set_word(const struct pccl__expressions *expressions, const struct pccl__expression *node, uint32_t word)
+static uint64_t set_word(const struct pccl__expressions *expressions, const struct pccl__expression *node,
+                         uint32_t word)
 {
     uint32_t first = node->low / 64, last = node->high / 64;
     if (word < first || word > last) {
@@ -140,8 +145,13 @@ uint32_t pccl__expressions_combine(struct pccl__expressions *expressions, uint32
     }
     const struct pccl__expression *x = &expressions->nodes[left], *y = &expressions->nodes[right];
     struct pccl__expression node = {
-        .chunk = x->chunk, .left = left, .right = right, .low = x->low < y->low ? x->low : y->low,
-        .high = x->high > y->high ? x->high : y->high, .count = x->count + y->count, .set = PCCL_NONE,
+        .chunk = x->chunk,
+        .left = left,
+        .right = right,
+        .low = x->low < y->low ? x->low : y->low,
+        .high = x->high > y->high ? x->high : y->high,
+        .count = x->count + y->count,
+        .set = PCCL_NONE,
     };
     if (node.high - node.low + 1 != node.count && !store_union(expressions, &node, x, y)) {
         return PCCL_NONE;

@@ -9,10 +9,10 @@
 
 struct pccl__expression {
     uint32_t chunk;
-    uint32_t left, right;     /* operands; PCCL_NONE in a single contribution */
-    uint32_t low, high;       /* lowest and highest position combined */
-    uint32_t count;           /* contributions combined */
-    uint32_t set;             /* their bitset in words[], PCCL_NONE if they are all of low .. high */
+    uint32_t left, right; /* operands; PCCL_NONE in a single contribution */
+    uint32_t low, high;   /* lowest and highest position combined */
+    uint32_t count;       /* contributions combined */
+    uint32_t set;         /* their bitset in words[], PCCL_NONE if they are all of low .. high */
 };
 
 /* All zero is an empty one. */

@@ -37,7 +37,8 @@ static inline uint32_t pccl__slot_place(const struct pccl_demand *demand, uint32
         return num_inputs + pccl_demand_num_output_slots(demand, rank) + index;
     }
     uint32_t aliased = in_place || demand->collective == PCCL_BROADCAST
-                           ? pccl_demand_aliased_input_slot(demand, index, rank) : PCCL_NONE;
+                           ? pccl_demand_aliased_input_slot(demand, index, rank)
+                           : PCCL_NONE;
     return aliased != PCCL_NONE ? aliased : num_inputs + index;
 }
 

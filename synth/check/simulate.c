@@ -14,9 +14,9 @@
 struct route {
     uint32_t source, target; /* numbers among the ends of paths */
     uint32_t first_hop, num_hops;
-    int64_t latency_ps;      /* of the whole path */
-    int64_t bytes;           /* of the last message; hold_ps of the hops belongs to it */
-    int64_t longest_ps;      /* the longest hold */
+    int64_t latency_ps; /* of the whole path */
+    int64_t bytes;      /* of the last message; hold_ps of the hops belongs to it */
+    int64_t longest_ps; /* the longest hold */
 };
 
 struct hop {
@@ -42,18 +42,18 @@ struct simulator {
     const struct pccl_schedule *schedule;
     struct pccl_error *error;
     uint32_t num_ends;
-    uint32_t *vertex;              /* [num_ends] */
-    struct route *routes;          /* [num_paths] */
-    struct hop *hops;              /* [num_path_links] */
-    int64_t *capacity_free_ps;     /* [num_capacities] */
-    struct pccl__timeline *cpus;   /* [num_ends] */
-    bool barrier;                  /* a message waits for all that its sender received, whatever it carries */
-    int64_t *ready_ps;             /* [num_ends * num_chunks] (barrier: [num_ends]), NULL if whereabouts do */
-    struct whereabouts *whereabouts; /* [num_chunks] if all chunks have one source and one target, else NULL */
-    int64_t *finish_ps;            /* of the messages of one step, or the caller's array for all */
-    struct arrival *arrivals;      /* of one step */
+    uint32_t *vertex;                   /* [num_ends] */
+    struct route *routes;               /* [num_paths] */
+    struct hop *hops;                   /* [num_path_links] */
+    int64_t *capacity_free_ps;          /* [num_capacities] */
+    struct pccl__timeline *cpus;        /* [num_ends] */
+    bool barrier;                       /* a message waits for all that its sender received, whatever it carries */
+    int64_t *ready_ps;                  /* [num_ends * num_chunks] (barrier: [num_ends]), NULL if whereabouts do */
+    struct whereabouts *whereabouts;    /* [num_chunks] if all chunks have one source and one target, else NULL */
+    int64_t *finish_ps;                 /* of the messages of one step, or the caller's array for all */
+    struct arrival *arrivals;           /* of one step */
     uint32_t *receivers, *arrival_ends; /* [num_ends], see sort_by_receiver */
-    int64_t *start_ps, *link_bytes; /* the caller's, or NULL */
+    int64_t *start_ps, *link_bytes;     /* the caller's, or NULL */
 };
 
 static int64_t add_limited(int64_t a, int64_t b)
@@ -81,20 +81,24 @@ static int prepare_route(struct simulator *simulator, uint32_t *end_of, uint32_t
     struct route *route = &simulator->routes[number];
     if (path->source >= topology->num_vertices || path->target >= topology->num_vertices || path->num_links == 0 ||
         (uint64_t)path->first_link + path->num_links > schedule->num_path_links) {
-        return pccl__fail(simulator->error, PCCL_ERR_INVALID, "path %u does not fit topology \"%s\"", number, topology->name);
+        return pccl__fail(simulator->error, PCCL_ERR_INVALID, "path %u does not fit topology \"%s\"", number,
+                          topology->name);
     }
     *route = (struct route){.source = number_end(simulator, end_of, path->source),
                             .target = number_end(simulator, end_of, path->target),
-                            .first_hop = path->first_link, .num_hops = path->num_links, .bytes = -1};
+                            .first_hop = path->first_link,
+                            .num_hops = path->num_links,
+                            .bytes = -1};
     uint32_t vertex = path->source;
     for (uint32_t i = 0; i < path->num_links; i++) {
         uint32_t link = schedule->path_links[path->first_link + i];
         if (link >= topology->num_links || topology->links[link].source != vertex) {
-            return pccl__fail(simulator->error, PCCL_ERR_INVALID, "path %u uses link %u from vertex %u, which topology \"%s\" "
-                              "does not have", number, link, vertex, topology->name);
+            return pccl__fail(simulator->error, PCCL_ERR_INVALID,
+                              "path %u uses link %u from vertex %u, which topology \"%s\" does not have",
+                              number, link, vertex, topology->name);
         }
-        simulator->hops[path->first_link + i] = (struct hop){.link = link, .capacity = topology->links[link].capacity,
-                                                             .offset_ps = route->latency_ps};
+        simulator->hops[path->first_link + i] =
+            (struct hop){.link = link, .capacity = topology->links[link].capacity, .offset_ps = route->latency_ps};
         route->latency_ps = add_limited(route->latency_ps, topology->links[link].latency_ps);
         vertex = topology->links[link].target;
     }
@@ -149,8 +153,8 @@ static int prepare_state(struct simulator *simulator)
         }
     } else {
         simulator->barrier = demand->collective == PCCL_BARRIER;
-        simulator->ready_ps = pccl__array_new(simulator->num_ends,
-                                              (simulator->barrier ? 1 : demand->num_chunks) * sizeof(int64_t));
+        simulator->ready_ps =
+            pccl__array_new(simulator->num_ends, (simulator->barrier ? 1 : demand->num_chunks) * sizeof(int64_t));
         complete = complete && simulator->ready_ps != NULL;
     }
     return complete ? 0 : pccl__fail_memory(simulator->error);
@@ -174,8 +178,9 @@ static int prepare_steps(struct simulator *simulator, bool keep_finish)
             }
         }
         if (!fits) {
-            return pccl__fail(simulator->error, PCCL_ERR_INVALID, "message %u names a path or chunk that does not exist, or is "
-                              "not in order of steps", i);
+            return pccl__fail(simulator->error, PCCL_ERR_INVALID,
+                              "message %u names a path or chunk that does not exist, or is not in order of steps",
+                              i);
         }
         in_step = message->step == step_before ? in_step + 1 : 1;
         largest = in_step > largest ? in_step : largest;
@@ -195,7 +200,8 @@ static int64_t *find_ready_ps(const struct simulator *simulator, uint32_t end, u
 }
 
 /* When the sender has all that the message carries; *bytes: how much that is. */
-static int64_t find_ready(const struct simulator *simulator, const struct pccl_message *message, uint32_t end, int64_t *bytes)
+static int64_t find_ready(const struct simulator *simulator, const struct pccl_message *message, uint32_t end,
+                          int64_t *bytes)
 {
     const struct pccl_demand *demand = simulator->schedule->demand;
     uint32_t count;
@@ -211,7 +217,8 @@ static int64_t find_ready(const struct simulator *simulator, const struct pccl_m
             /* Only the last place is remembered. From an earlier one the chunk can go at once if that is its source;
              * otherwise the later time stands in, which is never too early. */
             const struct whereabouts *where = &simulator->whereabouts[chunk];
-            bool at_source = demand->devices[demand->holders[demand->chunks[chunk].first_source]] == simulator->vertex[end];
+            bool at_source =
+                demand->devices[demand->holders[demand->chunks[chunk].first_source]] == simulator->vertex[end];
             chunk_ps = where->end == end || !at_source ? where->since_ps : 0;
         }
         ready_ps = chunk_ps > ready_ps ? chunk_ps : ready_ps;
@@ -277,8 +284,8 @@ static int compare_arrivals(const void *left, const void *right)
     return a->message < b->message ? -1 : a->message > b->message;
 }
 
-/* Lists what arrived in a step at CPUs that it costs time, by receiver; returns how many receivers[] there are. Those of
- * receivers[i] end at ends[receivers[i]] in arrivals[], where those of receivers[i + 1] begin. */
+/* Lists what arrived in a step at CPUs that it costs time, by receiver; returns how many receivers[] there are. Those
+ * of receivers[i] end at ends[receivers[i]] in arrivals[], where those of receivers[i + 1] begin. */
 static uint32_t sort_by_receiver(struct simulator *simulator, uint32_t first, uint32_t end, const int64_t *arrival_ps)
 {
     const struct pccl_message *messages = simulator->schedule->messages;
@@ -376,11 +383,14 @@ static int run_steps(struct simulator *simulator, bool keep_finish, int64_t *mak
     return status;
 }
 
-int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedule *schedule, struct pccl_simulation *simulation,
-                  struct pccl_error *error)
+int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
+                  struct pccl_simulation *simulation, struct pccl_error *error)
 {
-    struct simulator simulator = {.topology = topology, .schedule = schedule, .error = error,
-                                  .finish_ps = simulation->finish_ps, .start_ps = simulation->start_ps,
+    struct simulator simulator = {.topology = topology,
+                                  .schedule = schedule,
+                                  .error = error,
+                                  .finish_ps = simulation->finish_ps,
+                                  .start_ps = simulation->start_ps,
                                   .link_bytes = simulation->link_bytes};
     bool keep_finish = simulation->finish_ps != NULL;
     simulation->makespan_ps = 0;

@@ -14,8 +14,8 @@ static int take_from_gap(struct pccl__timeline *timeline, uint32_t number, int64
     struct pccl__gap before = {timeline->gaps[number].begin_ps, begin_ps};
     struct pccl__gap after = {end_ps, timeline->gaps[number].end_ps};
     uint32_t count = (before.begin_ps < before.end_ps) + (after.begin_ps < after.end_ps);
-    struct pccl__gap *gaps = pccl__array_grow(timeline->gaps, &timeline->gap_room, (uint64_t)timeline->num_gaps + 1,
-                                              sizeof *gaps);
+    struct pccl__gap *gaps =
+        pccl__array_grow(timeline->gaps, &timeline->gap_room, (uint64_t)timeline->num_gaps + 1, sizeof *gaps);
     if (gaps == NULL) {
         return PCCL_ERR_MEMORY;
     }
@@ -34,8 +34,8 @@ static int take_from_gap(struct pccl__timeline *timeline, uint32_t number, int64
 static int take_at_end(struct pccl__timeline *timeline, int64_t begin_ps, int64_t cost_ps)
 {
     if (begin_ps > timeline->free_ps) {
-        struct pccl__gap *gaps = pccl__array_grow(timeline->gaps, &timeline->gap_room, (uint64_t)timeline->num_gaps + 1,
-                                                  sizeof *gaps);
+        struct pccl__gap *gaps =
+            pccl__array_grow(timeline->gaps, &timeline->gap_room, (uint64_t)timeline->num_gaps + 1, sizeof *gaps);
         if (gaps == NULL) {
             return PCCL_ERR_MEMORY;
         }

@@ -10,7 +10,7 @@ struct pccl__gap {
 
 /* All zero: never busy. */
 struct pccl__timeline {
-    int64_t free_ps;        /* free from here on */
+    int64_t free_ps; /* free from here on */
     uint32_t num_gaps, gap_room;
     struct pccl__gap *gaps; /* free stretches before, in order */
 };

@@ -7,7 +7,7 @@
 
 /* One end of a message. */
 struct end {
-    uint32_t source, target;    /* ranks of sender and receiver */
+    uint32_t source, target; /* ranks of sender and receiver */
     uint32_t rank, operation;
 };
 
@@ -65,7 +65,8 @@ static int list_ends(const struct pccl__programs *programs, uint32_t kind, struc
             const struct pccl_operation *operation = &program->operations[i];
             if (operation->kind == kind) {
                 bool sends = kind == PCCL_OP_SEND;
-                ends->list[used++] = (struct end){sends ? rank : operation->peer, sends ? operation->peer : rank, rank, i};
+                ends->list[used++] =
+                    (struct end){sends ? rank : operation->peer, sends ? operation->peer : rank, rank, i};
             }
         }
     }
@@ -81,15 +82,17 @@ static int match_pair(struct pccl__programs *programs, const struct end *send, c
     const struct pccl_program *from = programs->programs[send->rank], *to = programs->programs[receive->rank];
     const struct pccl_operation *out = &from->operations[send->operation], *in = &to->operations[receive->operation];
     if (out->num_slots != in->num_slots) {
-        return pccl__fail(programs->error, PCCL_ERR_VERIFY, "rank %u sends %u chunks (operation %u), rank %u receives %u "
-                          "(operation %u)", send->rank, out->num_slots, send->operation, receive->rank, in->num_slots,
+        return pccl__fail(programs->error, PCCL_ERR_VERIFY,
+                          "rank %u sends %u chunks (operation %u), rank %u receives %u (operation %u)",
+                          send->rank, out->num_slots, send->operation, receive->rank, in->num_slots,
                           receive->operation);
     }
     for (uint32_t i = 0; i < out->num_slots; i++) {
         uint32_t sent = from->slot_chunk[out->first_slot + i], received = to->slot_chunk[in->first_slot + i];
         if (sent != received) {
-            return pccl__fail(programs->error, PCCL_ERR_VERIFY, "rank %u sends chunk %u (operation %u), rank %u receives chunk %u "
-                              "(operation %u)", send->rank, sent, send->operation, receive->rank, received, receive->operation);
+            return pccl__fail(programs->error, PCCL_ERR_VERIFY,
+                              "rank %u sends chunk %u (operation %u), rank %u receives chunk %u (operation %u)",
+                              send->rank, sent, send->operation, receive->rank, received, receive->operation);
         }
     }
     uint32_t a = programs->first_operation[send->rank] + send->operation;
@@ -104,13 +107,16 @@ static int match_ends(struct pccl__programs *programs, const struct ends *sends,
     for (uint32_t i = 0; i < sends->count || i < receives->count; i++) {
         const struct end *send = i < sends->count ? &sends->list[i] : NULL;
         const struct end *receive = i < receives->count ? &receives->list[i] : NULL;
-        bool agree = send != NULL && receive != NULL && send->source == receive->source && send->target == receive->target;
+        bool agree =
+            send != NULL && receive != NULL && send->source == receive->source && send->target == receive->target;
         if (!agree) {
-            bool send_alone = receive == NULL || (send != NULL && (send->source < receive->source ||
-                              (send->source == receive->source && send->target < receive->target)));
+            bool send_alone = receive == NULL ||
+                              (send != NULL && (send->source < receive->source ||
+                                                (send->source == receive->source && send->target < receive->target)));
             const struct end *alone = send_alone ? send : receive;
-            return pccl__fail(programs->error, PCCL_ERR_VERIFY, "rank %u, operation %u: a message from rank %u to rank %u is %s",
-                              alone->rank, alone->operation, alone->source, alone->target,
+            return pccl__fail(programs->error, PCCL_ERR_VERIFY,
+                              "rank %u, operation %u: a message from rank %u to rank %u is %s", alone->rank,
+                              alone->operation, alone->source, alone->target,
                               send_alone ? "sent but never received" : "received but never sent");
         }
         int status = match_pair(programs, send, receive);

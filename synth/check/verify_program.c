@@ -13,8 +13,8 @@ struct subject {
     struct pccl_error *error;
     uint32_t rank;
     uint32_t num_slots, num_successors; /* of the operations looked at so far */
-    uint32_t *waits;     /* [num_operations] waits found */
-    uint32_t *last_send; /* [num_ranks] last operation with each peer */
+    uint32_t *waits;                    /* [num_operations] waits found */
+    uint32_t *last_send;                /* [num_ranks] last operation with each peer */
     uint32_t *last_receive;
 };
 
@@ -24,14 +24,15 @@ static int check_slot(const struct subject *subject, uint32_t operation, uint32_
     pccl_slot slot = subject->program->slots[position];
     uint32_t chunk = subject->program->slot_chunk[position], index = PCCL_SLOT_INDEX(slot), area = slot >> 30;
     if (chunk >= demand->num_chunks) {
-        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u: chunk %u does not exist", subject->rank,
-                          operation, chunk);
+        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u: chunk %u does not exist",
+                          subject->rank, operation, chunk);
     }
     if (area == PCCL_SCRATCH && index < subject->program->num_scratch_slots) {
         return 0;
     }
     if (area == PCCL_INPUT && written) {
-        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u writes to the input", subject->rank, operation);
+        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u writes to the input", subject->rank,
+                          operation);
     }
     if (area == PCCL_INPUT && pccl_demand_input_slot(demand, chunk, subject->rank) == index) {
         return 0;
@@ -51,8 +52,9 @@ static int check_operands(struct subject *subject, uint32_t number)
     uint32_t lists = pccl__operand_lists(operation->kind), count = operation->num_slots;
     if (operation->first_slot != subject->num_slots ||
         (uint64_t)subject->num_slots + (uint64_t)lists * count > program->num_slots) {
-        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u has %u operands from entry %u of %u; entry %u is "
-                          "next", subject->rank, number, lists * count, operation->first_slot, program->num_slots,
+        return pccl__fail(subject->error, PCCL_ERR_VERIFY,
+                          "rank %u, operation %u has %u operands from entry %u of %u; entry %u is next",
+                          subject->rank, number, lists * count, operation->first_slot, program->num_slots,
                           subject->num_slots);
     }
     subject->num_slots += lists * count;
@@ -64,8 +66,9 @@ static int check_operands(struct subject *subject, uint32_t number)
                 return status;
             }
             if (program->slot_chunk[position] != program->slot_chunk[operation->first_slot + i]) {
-                return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u mixes chunks %u and %u", subject->rank,
-                                  number, program->slot_chunk[position], program->slot_chunk[operation->first_slot + i]);
+                return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u mixes chunks %u and %u",
+                                  subject->rank, number, program->slot_chunk[position],
+                                  program->slot_chunk[operation->first_slot + i]);
             }
         }
     }
@@ -81,27 +84,29 @@ static int check_operation(struct subject *subject, uint32_t number)
                           operation->kind);
     }
     if (operation->kind == PCCL_OP_REDUCE && !subject->demand->reduces) {
-        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u combines, but nothing is to be reduced",
-                          subject->rank, number);
+        return pccl__fail(subject->error, PCCL_ERR_VERIFY,
+                          "rank %u, operation %u combines, but nothing is to be reduced", subject->rank, number);
     }
     bool local = operation->kind == PCCL_OP_COPY || operation->kind == PCCL_OP_REDUCE;
     if (local ? operation->peer != PCCL_NONE
               : operation->peer >= subject->demand->num_ranks || operation->peer == subject->rank) {
-        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u has rank %u as peer", subject->rank, number,
-                          operation->peer);
+        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u has rank %u as peer", subject->rank,
+                          number, operation->peer);
     }
     if (operation->first_successor != subject->num_successors ||
         (uint64_t)subject->num_successors + operation->num_successors > program->num_successors) {
-        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u has %u successors from entry %u of %u; entry %u "
-                          "is next", subject->rank, number, operation->num_successors, operation->first_successor,
+        return pccl__fail(subject->error, PCCL_ERR_VERIFY,
+                          "rank %u, operation %u has %u successors from entry %u of %u; entry %u is next",
+                          subject->rank, number, operation->num_successors, operation->first_successor,
                           program->num_successors, subject->num_successors);
     }
     subject->num_successors += operation->num_successors;
     for (uint32_t i = 0; i < operation->num_successors; i++) {
         uint32_t later = program->successors[operation->first_successor + i];
         if (later <= number || later >= program->num_operations) {
-            return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u has operation %u as successor; a later one "
-                              "is expected", subject->rank, number, later);
+            return pccl__fail(subject->error, PCCL_ERR_VERIFY,
+                              "rank %u, operation %u has operation %u as successor; a later one is expected",
+                              subject->rank, number, later);
         }
         subject->waits[later]++;
     }
@@ -119,8 +124,9 @@ static int check_lane(const struct subject *subject, uint32_t number)
         last[operation->peer] = number;
     }
     if (operation->next_in_lane != expected) {
-        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u names %d as the next in its lane; %d is next",
-                          subject->rank, number, (int)operation->next_in_lane, (int)expected);
+        return pccl__fail(subject->error, PCCL_ERR_VERIFY,
+                          "rank %u, operation %u names %d as the next in its lane; %d is next", subject->rank, number,
+                          (int)operation->next_in_lane, (int)expected);
     }
     if (expected != PCCL_NONE) {
         subject->waits[expected]++;
@@ -132,8 +138,8 @@ static int check_program(struct subject *subject)
 {
     const struct pccl_program *program = subject->program;
     if (program->num_scratch_slots > program->num_slots) {
-        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u has %u scratch slots, more than its %u operands", subject->rank,
-                          program->num_scratch_slots, program->num_slots);
+        return pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u has %u scratch slots, more than its %u operands",
+                          subject->rank, program->num_scratch_slots, program->num_slots);
     }
     int status = 0;
     for (uint32_t i = 0; i < program->num_operations && status == 0; i++) {
@@ -144,8 +150,9 @@ static int check_program(struct subject *subject)
     }
     for (uint32_t i = 0; i < program->num_operations && status == 0; i++) {
         if (program->operations[i].num_waits != subject->waits[i]) {
-            status = pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u waits for %u, but %u lead to it",
-                                subject->rank, i, program->operations[i].num_waits, subject->waits[i]);
+            status =
+                pccl__fail(subject->error, PCCL_ERR_VERIFY, "rank %u, operation %u waits for %u, but %u lead to it",
+                           subject->rank, i, program->operations[i].num_waits, subject->waits[i]);
         }
     }
     return status;
@@ -186,7 +193,8 @@ int pccl__programs_check_structure(struct pccl__programs *programs)
         }
         total += program->num_operations;
         if (total >= UINT32_MAX) {
-            return pccl__fail(programs->error, PCCL_ERR_OVERFLOW, "all ranks together have more than 2^32-2 operations");
+            return pccl__fail(programs->error, PCCL_ERR_OVERFLOW,
+                              "all ranks together have more than 2^32-2 operations");
         }
         programs->first_operation[rank + 1] = (uint32_t)total;
     }
@@ -197,7 +205,8 @@ int pccl__programs_check_structure(struct pccl__programs *programs)
     return status;
 }
 
-int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_program *const *programs, struct pccl_error *error)
+int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_program *const *programs,
+                         struct pccl_error *error)
 {
     struct pccl__programs checked = {.demand = demand, .programs = programs, .error = error};
     int status = pccl__programs_check_structure(&checked);

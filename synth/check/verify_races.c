@@ -77,20 +77,22 @@ static bool comes_after(struct history *history, uint32_t current, uint32_t earl
     return true;
 }
 
-static int report(const struct history *history, uint32_t position, uint32_t earlier, uint32_t current, const char *what)
+static int report(const struct history *history, uint32_t position, uint32_t earlier, uint32_t current,
+                  const char *what)
 {
     static const char *const areas[] = {"input", "output", "scratch", "unknown"};
     pccl_slot slot = history->program->slots[position];
-    return pccl__fail(history->programs->error, PCCL_ERR_VERIFY, "rank %u, operation %u %s operation %u at %s slot %u (%s)",
-                      history->program->rank, current, what, earlier, areas[slot >> 30], PCCL_SLOT_INDEX(slot),
+    return pccl__fail(history->programs->error, PCCL_ERR_VERIFY,
+                      "rank %u, operation %u %s operation %u at %s slot %u (%s)", history->program->rank, current, what,
+                      earlier, areas[slot >> 30], PCCL_SLOT_INDEX(slot),
                       history->in_place ? "in place" : "not in place");
 }
 
 static int read_slot(struct history *history, uint32_t current, uint32_t position, uint32_t operand)
 {
     pccl_slot slot = history->program->slots[position];
-    struct place *place = &history->places[pccl__slot_place(history->programs->demand, history->program->rank, slot,
-                                                            history->in_place)];
+    struct place *place =
+        &history->places[pccl__slot_place(history->programs->demand, history->program->rank, slot, history->in_place)];
     if (place->writer != PCCL_NONE) {
         if (PCCL_SLOT_AREA(slot) == PCCL_INPUT) {
             return report(history, position, place->writer, current, "reads the input after it was overwritten by");
@@ -115,8 +117,8 @@ static bool is_own_copy(const struct history *history, uint32_t current, uint32_
 
 static int write_slot(struct history *history, uint32_t current, uint32_t position, uint32_t operand)
 {
-    uint32_t number = pccl__slot_place(history->programs->demand, history->program->rank, history->program->slots[position],
-                                       history->in_place);
+    uint32_t number = pccl__slot_place(history->programs->demand, history->program->rank,
+                                       history->program->slots[position], history->in_place);
     struct place *place = &history->places[number];
     if (is_own_copy(history, current, position, number)) {
         return 0;

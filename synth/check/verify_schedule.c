@@ -16,12 +16,12 @@ struct replay {
     const struct pccl_topology *topology;
     const struct pccl_schedule *schedule;
     struct pccl_error *error;
-    uint32_t *rank;           /* [num_vertices] rank of a device, PCCL_NONE outside the group */
-    uint32_t *first_entry;    /* [num_chunks + 2] into entries */
-    uint32_t *entries;        /* message numbers by chunk, ascending */
-    uint32_t *value;          /* [num_vertices] */
-    uint32_t *owner;          /* [num_vertices] chunk that value is about, plus 1 */
-    uint32_t *carried;        /* values that the messages of one step carry */
+    uint32_t *rank;        /* [num_vertices] rank of a device, PCCL_NONE outside the group */
+    uint32_t *first_entry; /* [num_chunks + 2] into entries */
+    uint32_t *entries;     /* message numbers by chunk, ascending */
+    uint32_t *value;       /* [num_vertices] */
+    uint32_t *owner;       /* [num_vertices] chunk that value is about, plus 1 */
+    uint32_t *carried;     /* values that the messages of one step carry */
     uint32_t carried_room;
     struct pccl__expressions expressions;
 };
@@ -35,14 +35,15 @@ static int check_end(const struct replay *replay, uint32_t path, uint32_t vertex
         if (replay->rank[vertex] != PCCL_NONE || relays) {
             return 0;
         }
-        return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u ends at device %u (%s), which is outside the process group; "
-                          "relays are not allowed", path, vertex, topology->vertices[vertex].name);
+        return pccl__fail(replay->error, PCCL_ERR_VERIFY,
+                          "path %u ends at device %u (%s), which is outside the process group; relays are not allowed",
+                          path, vertex, topology->vertices[vertex].name);
     }
     if (topology->vertices[vertex].multicast) {
         return 0;
     }
-    return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u ends at switch %u (%s), which can only forward", path, vertex,
-                      topology->vertices[vertex].name);
+    return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u ends at switch %u (%s), which can only forward", path,
+                      vertex, topology->vertices[vertex].name);
 }
 
 static int check_path(const struct replay *replay, uint32_t number, bool relays)
@@ -58,22 +59,24 @@ static int check_path(const struct replay *replay, uint32_t number, bool relays)
     for (uint32_t i = 0; i < path->num_links; i++) {
         uint32_t link = schedule->path_links[path->first_link + i];
         if (link >= topology->num_links) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u uses link %u; the topology has %u links", number, link,
-                              topology->num_links);
+            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u uses link %u; the topology has %u links", number,
+                              link, topology->num_links);
         }
         if (topology->links[link].source != vertex) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u is broken: link %u leaves vertex %u, not %u", number,
-                              link, topology->links[link].source, vertex);
+            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u is broken: link %u leaves vertex %u, not %u",
+                              number, link, topology->links[link].source, vertex);
         }
         if (i > 0 && vertex < topology->num_devices && topology->routing == PCCL_ROUTING_NONE) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u runs through device %u (%s), which does not forward",
-                              number, vertex, topology->vertices[vertex].name);
+            return pccl__fail(replay->error, PCCL_ERR_VERIFY,
+                              "path %u runs through device %u (%s), which does not forward", number, vertex,
+                              topology->vertices[vertex].name);
         }
         vertex = topology->links[link].target;
     }
     if (vertex != path->target || path->source == path->target) {
-        return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u should lead from vertex %u to another, %u, but ends at %u",
-                          number, path->source, path->target, vertex);
+        return pccl__fail(replay->error, PCCL_ERR_VERIFY,
+                          "path %u should lead from vertex %u to another, %u, but ends at %u", number, path->source,
+                          path->target, vertex);
     }
     int status = check_end(replay, number, path->source, relays);
     return status != 0 ? status : check_end(replay, number, path->target, relays);
@@ -91,11 +94,12 @@ static int check_message(const struct replay *replay, uint32_t number)
     const struct pccl_message *message = &schedule->messages[number];
     struct pccl_error *error = replay->error;
     if (number > 0 && message->step < schedule->messages[number - 1].step) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u has step %u after step %u; messages are sorted by step", number,
-                          message->step, schedule->messages[number - 1].step);
+        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u has step %u after step %u; messages are sorted by step",
+                          number, message->step, schedule->messages[number - 1].step);
     }
     if (message->path >= schedule->num_paths) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u uses path %u of %u", number, message->path, schedule->num_paths);
+        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u uses path %u of %u", number, message->path,
+                          schedule->num_paths);
     }
     if (message->reduce && !schedule->demand->reduces) {
         return pccl__fail(error, PCCL_ERR_VERIFY, "message %u combines, but nothing is to be reduced", number);
@@ -104,15 +108,17 @@ static int check_message(const struct replay *replay, uint32_t number)
         return pccl__fail(error, PCCL_ERR_VERIFY, "message %u combines at a switch", number);
     }
     if (message->list && !list_exists(schedule, message->payload)) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u has chunk list %u, which does not exist or is empty", number,
-                          message->payload);
+        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u has chunk list %u, which does not exist or is empty",
+                          number, message->payload);
     }
     uint32_t count;
     const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
     for (uint32_t i = 0; i < count; i++) {
         if (chunks[i] >= schedule->demand->num_chunks || (i > 0 && chunks[i] <= chunks[i - 1])) {
-            return pccl__fail(error, PCCL_ERR_VERIFY, "message %u carries chunk %u at position %u; different chunks below %u in "
-                              "ascending order are expected", number, chunks[i], i, schedule->demand->num_chunks);
+            return pccl__fail(error, PCCL_ERR_VERIFY,
+                              "message %u carries chunk %u at position %u; different chunks below %u in "
+                              "ascending order are expected",
+                              number, chunks[i], i, schedule->demand->num_chunks);
         }
     }
     return 0;
@@ -151,8 +157,9 @@ static int sort_by_chunk(struct replay *replay)
         total += count;
     }
     if (total >= UINT32_MAX) {
-        return pccl__fail(replay->error, PCCL_ERR_OVERFLOW, "the schedule carries chunks %llu times; at most 2^32-1 can be "
-                          "verified", (unsigned long long)total);
+        return pccl__fail(replay->error, PCCL_ERR_OVERFLOW,
+                          "the schedule carries chunks %llu times; at most 2^32-1 can be verified",
+                          (unsigned long long)total);
     }
     for (uint32_t i = 0; i <= num_chunks; i++) {
         first[i + 1] += first[i];
@@ -208,15 +215,16 @@ static int combine(struct replay *replay, uint32_t message, uint32_t chunk, uint
     uint32_t held = value_at(replay, chunk, vertex);
     uint32_t common = pccl__expressions_overlap(expressions, held, brought);
     if (common != PCCL_NONE) {
-        return pccl__fail(replay->error, PCCL_ERR_VERIFY, "message %u brings the contribution of rank %u to chunk %u to vertex "
-                          "%u a second time", message, demand->holders[demand->chunks[chunk].first_source + common], chunk,
-                          vertex);
+        return pccl__fail(replay->error, PCCL_ERR_VERIFY,
+                          "message %u brings the contribution of rank %u to chunk %u to vertex %u a second time",
+                          message, demand->holders[demand->chunks[chunk].first_source + common], chunk, vertex);
     }
     bool held_first = expressions->nodes[held].low < expressions->nodes[brought].low;
     uint32_t left = held_first ? held : brought, right = held_first ? brought : held;
     if (demand->ordered && expressions->nodes[left].high + 1 != expressions->nodes[right].low) {
-        return pccl__fail(replay->error, PCCL_ERR_VERIFY, "message %u combines operands of chunk %u at vertex %u that are not "
-                          "neighbours in rank order", message, chunk, vertex);
+        return pccl__fail(replay->error, PCCL_ERR_VERIFY,
+                          "message %u combines operands of chunk %u at vertex %u that are not neighbours in rank order",
+                          message, chunk, vertex);
     }
     uint32_t value = pccl__expressions_combine(expressions, left, right);
     if (value == PCCL_NONE) {
@@ -239,8 +247,9 @@ static int replay_step(struct replay *replay, uint32_t chunk, const uint32_t *nu
         uint32_t source = schedule->paths[schedule->messages[numbers[i]].path].source;
         carried[i] = value_at(replay, chunk, source);
         if (carried[i] == PCCL_NONE) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "message %u (step %u) carries chunk %u, which its sender, vertex "
-                              "%u (%s), does not have", numbers[i], schedule->messages[numbers[i]].step, chunk, source,
+            return pccl__fail(replay->error, PCCL_ERR_VERIFY,
+                              "message %u (step %u) carries chunk %u, which its sender, vertex %u (%s), does not have",
+                              numbers[i], schedule->messages[numbers[i]].step, chunk, source,
                               replay->topology->vertices[source].name);
         }
     }
@@ -271,12 +280,12 @@ static int check_targets(const struct replay *replay, uint32_t number)
             return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u never gets chunk %u", targets[i], number);
         }
         if (demand->reduces && replay->expressions.nodes[value].count != chunk->num_sources) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u ends with %u of %u contributions to chunk %u", targets[i],
-                              replay->expressions.nodes[value].count, chunk->num_sources, number);
+            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u ends with %u of %u contributions to chunk %u",
+                              targets[i], replay->expressions.nodes[value].count, chunk->num_sources, number);
         }
         if (value != first) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "ranks %u and %u combine chunk %u in different orders", targets[0],
-                              targets[i], number);
+            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "ranks %u and %u combine chunk %u in different orders",
+                              targets[0], targets[i], number);
         }
     }
     return 0;

@@ -16,16 +16,16 @@ enum progress { WAITING, READY, POSTED, DONE };
 struct machine {
     const struct pccl__programs *programs;
     const struct pccl_demand *demand;
-    size_t *first_place;     /* [num_ranks + 1] into values */
-    uint32_t *values;        /* of every place of every rank; 0 = undefined, else plain: chunk + 1, reduction: expression + 1 */
+    size_t *first_place; /* [num_ranks + 1] into values */
+    uint32_t *values;    /* of every place of every rank; 0: undefined; else chunk + 1 or expression + 1 */
     struct pccl__expressions expressions;
-    uint32_t *waits;         /* [all operations] */
-    uint8_t *progress;       /* [all operations] enum progress */
-    uint32_t *rank_of;       /* [all operations] */
-    uint32_t *next_receive;  /* [num_ranks] lowest receive not yet posted, numbered through; end of the rank if none */
-    uint32_t *ready;         /* stack: operations to start */
+    uint32_t *waits;        /* [all operations] */
+    uint8_t *progress;      /* [all operations] enum progress */
+    uint32_t *rank_of;      /* [all operations] */
+    uint32_t *next_receive; /* [num_ranks] lowest receive not yet posted, numbered through; end of the rank if none */
+    uint32_t *ready;        /* stack: operations to start */
     uint32_t num_ready, num_done;
-    uint64_t *known;         /* barrier: [all operations * num_words] ranks known to have entered when it is done */
+    uint64_t *known; /* barrier: [all operations * num_words] ranks known to have entered when it is done */
     size_t num_words;
 };
 
@@ -234,9 +234,9 @@ static int run(struct machine *machine, uint32_t total)
     for (uint32_t i = 0; i < total && status == 0; i++) {
         if (machine->progress[i] != DONE) {
             uint32_t rank = machine->rank_of[i];
-            status = pccl__fail(machine->programs->error, PCCL_ERR_VERIFY, "deadlock: %u of %u operations never complete, the "
-                                "first is operation %u of rank %u", total - machine->num_done, total,
-                                i - machine->programs->first_operation[rank], rank);
+            status = pccl__fail(machine->programs->error, PCCL_ERR_VERIFY,
+                                "deadlock: %u of %u operations never complete, the first is operation %u of rank %u",
+                                total - machine->num_done, total, i - machine->programs->first_operation[rank], rank);
         }
     }
     return status;
@@ -255,11 +255,13 @@ static int check_target(const struct machine *machine, uint32_t chunk, uint32_t 
     if (machine->demand->reduces &&
         machine->expressions.nodes[value - 1].count != machine->demand->chunks[chunk].num_sources) {
         return pccl__fail(error, PCCL_ERR_VERIFY, "rank %u ends with %u of %u contributions to chunk %u", rank,
-                          machine->expressions.nodes[value - 1].count, machine->demand->chunks[chunk].num_sources, chunk);
+                          machine->expressions.nodes[value - 1].count, machine->demand->chunks[chunk].num_sources,
+                          chunk);
     }
     *first = *first == 0 ? value : *first;
     if (value != *first) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "rank %u combines chunk %u in another order than others", rank, chunk);
+        return pccl__fail(error, PCCL_ERR_VERIFY, "rank %u combines chunk %u in another order than others", rank,
+                          chunk);
     }
     return 0;
 }
@@ -289,15 +291,17 @@ static int check_barrier(const struct machine *machine)
     for (uint32_t rank = 0; rank < num_ranks && status == 0; rank++) {
         memset(known, 0, machine->num_words * sizeof *known);
         pccl__bitset_set(known, rank);
-        for (uint32_t i = machine->programs->first_operation[rank]; i < machine->programs->first_operation[rank + 1]; i++) {
+        for (uint32_t i = machine->programs->first_operation[rank]; i < machine->programs->first_operation[rank + 1];
+             i++) {
             for (size_t word = 0; word < machine->num_words; word++) {
                 known[word] |= machine->known[i * machine->num_words + word];
             }
         }
         uint32_t count = pccl__bitset_count(known, machine->num_words);
         if (count < num_ranks) {
-            status = pccl__fail(machine->programs->error, PCCL_ERR_VERIFY, "rank %u may leave the barrier when only %u of %u "
-                                "ranks have entered", rank, count, num_ranks);
+            status = pccl__fail(machine->programs->error, PCCL_ERR_VERIFY,
+                                "rank %u may leave the barrier when only %u of %u ranks have entered",
+                                rank, count, num_ranks);
         }
     }
     free(known);
@@ -335,14 +339,15 @@ static int open_machine(struct machine *machine, uint32_t total)
     machine->rank_of = pccl__array_new(total, sizeof *machine->rank_of);
     machine->ready = pccl__array_new(total, sizeof *machine->ready);
     machine->next_receive = pccl__array_new(num_ranks, sizeof *machine->next_receive);
-    if (machine->first_place == NULL || machine->waits == NULL || machine->progress == NULL || machine->rank_of == NULL ||
-        machine->ready == NULL || machine->next_receive == NULL) {
+    if (machine->first_place == NULL || machine->waits == NULL || machine->progress == NULL ||
+        machine->rank_of == NULL || machine->ready == NULL || machine->next_receive == NULL) {
         return PCCL_ERR_MEMORY;
     }
     for (uint32_t rank = 0; rank < num_ranks; rank++) {
         const struct pccl_program *program = programs->programs[rank];
-        machine->first_place[rank + 1] = machine->first_place[rank] + pccl_demand_num_input_slots(machine->demand, rank) +
-                                         pccl_demand_num_output_slots(machine->demand, rank) + program->num_scratch_slots;
+        machine->first_place[rank + 1] =
+            machine->first_place[rank] + pccl_demand_num_input_slots(machine->demand, rank) +
+            pccl_demand_num_output_slots(machine->demand, rank) + program->num_scratch_slots;
         machine->next_receive[rank] = programs->first_operation[rank];
         for (uint32_t i = 0; i < program->num_operations; i++) {
             machine->waits[programs->first_operation[rank] + i] = program->operations[i].num_waits;

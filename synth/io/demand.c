@@ -36,7 +36,7 @@ int pccl__json_check_format(const struct pccl__json_place *top, const cJSON *roo
     return status != 0 ? status : pccl__json_integer(top, root, "version", 1, 1, &version, error);
 }
 
-/* --- reading ------------------------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------------------------------------ */
 
 static int fail_memory(const struct reading *reading)
 {
@@ -55,8 +55,8 @@ static int read_device(const struct reading *reading, const cJSON *item, uint32_
         return 0;
     }
     int64_t number = 0;
-    int status = pccl__json_element(&reading->top, item, "devices", 0, (int64_t)reading->topology->num_devices - 1, &number,
-                                    reading->error);
+    int status = pccl__json_element(&reading->top, item, "devices", 0, (int64_t)reading->topology->num_devices - 1,
+                                    &number, reading->error);
     *device = (uint32_t)number;
     return status;
 }
@@ -77,7 +77,8 @@ static int read_devices(struct reading *reading)
     for (uint32_t i = 0; i < count && list == NULL; i++) {
         reading->devices[i] = i;
     }
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         status = read_device(reading, item, &reading->devices[used++]);
         if (status != 0) {
             return status;
@@ -99,14 +100,15 @@ static int read_block_bytes(struct reading *reading)
     uint64_t expected = reading->request.num_ranks;
     expected *= reading->request.collective == PCCL_ALLTOALL ? expected : 1;
     if (count != expected) {
-        return pccl__json_fail(&reading->top, "block_bytes", reading->error, "has %" PRIu32 " sizes; expected %" PRIu64, count,
-                               expected);
+        return pccl__json_fail(&reading->top, "block_bytes", reading->error, "has %" PRIu32 " sizes; expected %" PRIu64,
+                               count, expected);
     }
     reading->request.block_bytes = reading->block_bytes = pccl__array_new(count, sizeof *reading->block_bytes);
     if (reading->block_bytes == NULL) {
         return fail_memory(reading);
     }
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         status = pccl__json_element(&reading->top, item, "block_bytes", 0, INT64_MAX, &reading->block_bytes[used++],
                                     reading->error);
         if (status != 0) {
@@ -123,8 +125,8 @@ static int compare_u32(const void *left, const void *right)
 }
 
 /* The ranks that hold a chunk before or after, put into the pool in ascending order. */
-static int read_holders(struct reading *reading, const struct pccl__json_place *place, const cJSON *chunk, const char *key,
-                        uint32_t *first, uint32_t *count)
+static int read_holders(struct reading *reading, const struct pccl__json_place *place, const cJSON *chunk,
+                        const char *key, uint32_t *first, uint32_t *count)
 {
     const cJSON *list, *item;
     int status = pccl__json_array(place, chunk, key, &list, count, reading->error);
@@ -141,9 +143,11 @@ static int read_holders(struct reading *reading, const struct pccl__json_place *
     }
     reading->holders = holders;
     *first = reading->pattern.num_holders;
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         int64_t rank = 0;
-        status = pccl__json_element(place, item, key, 0, (int64_t)reading->request.num_ranks - 1, &rank, reading->error);
+        status =
+            pccl__json_element(place, item, key, 0, (int64_t)reading->request.num_ranks - 1, &rank, reading->error);
         if (status != 0) {
             return status;
         }
@@ -191,15 +195,17 @@ static int read_chunks(struct reading *reading)
         return status;
     }
     if ((list != NULL) != (reading->request.collective == PCCL_CUSTOM)) {
-        return pccl__json_fail(&reading->top, "chunks", reading->error, list != NULL
-                               ? "only a custom collective lists its chunks" : "a custom collective needs its list of chunks");
+        return pccl__json_fail(&reading->top, "chunks", reading->error,
+                               list != NULL ? "only a custom collective lists its chunks"
+                                            : "a custom collective needs its list of chunks");
     }
     reading->chunks = pccl__array_new(count, sizeof *reading->chunks);
     if (reading->chunks == NULL) {
         return fail_memory(reading);
     }
     struct pccl__json_place place = {reading->top.path, "chunks", 0};
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         status = read_chunk(reading, &place, item, &reading->chunks[place.index]);
         if (status != 0) {
             return status;
@@ -226,15 +232,15 @@ static int read_collective(struct reading *reading)
 static int read_scalars(struct reading *reading)
 {
     int64_t root = 0;
-    int status = pccl__json_integer(&reading->top, reading->object, "root", 0, (int64_t)reading->request.num_ranks - 1, &root,
-                                    reading->error);
+    int status = pccl__json_integer(&reading->top, reading->object, "root", 0, (int64_t)reading->request.num_ranks - 1,
+                                    &root, reading->error);
     if (status == 0) {
         status = pccl__json_integer(&reading->top, reading->object, "bytes", 0, INT64_MAX, &reading->request.bytes,
                                     reading->error);
     }
     if (status == 0) {
-        status = pccl__json_integer(&reading->top, reading->object, "pieces", 1, 1 << 16, &reading->pieces,
-                                    reading->error);
+        status =
+            pccl__json_integer(&reading->top, reading->object, "pieces", 1, 1 << 16, &reading->pieces, reading->error);
     }
     if (status == 0) {
         status = pccl__json_bool(&reading->top, reading->object, "ordered", &reading->request.ordered, reading->error);
@@ -252,16 +258,17 @@ static int check_pieces(const struct reading *reading)
         blocks = reading->pattern.num_chunks;
     }
     if (blocks * reading->pieces > MAX_CHUNKS) {
-        return pccl__json_fail(&reading->top, "pieces", reading->error, "%" PRId64 " blocks of %" PRId64 " pieces are more than "
-                               "%" PRId64 " chunks", blocks, reading->pieces, MAX_CHUNKS);
+        return pccl__json_fail(&reading->top, "pieces", reading->error,
+                               "%" PRId64 " blocks of %" PRId64 " pieces are more than %" PRId64 " chunks",
+                               blocks, reading->pieces, MAX_CHUNKS);
     }
     return 0;
 }
 
 static int read_all(struct reading *reading, bool whole_file)
 {
-    static const char *const keys[] = {"collective", "devices", "root", "bytes", "block_bytes", "pieces",
-                                       "ordered", "reduces", "chunks", "format", "version"};
+    static const char *const keys[] = {"collective", "devices", "root",   "bytes",  "block_bytes", "pieces",
+                                       "ordered",    "reduces", "chunks", "format", "version"};
     int status = pccl__json_object(&reading->top, reading->object, keys, whole_file ? 11 : 9, reading->error);
     if (status == 0) {
         status = read_collective(reading);
@@ -319,7 +326,7 @@ int pccl_demand_read(const char *path, const struct pccl_topology *topology, str
     return status;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------------------------------------ */
 
 static void put_ranks(FILE *stream, const char *key, const uint32_t *ranks, uint32_t count)
 {
@@ -375,7 +382,8 @@ int pccl__demand_to_json(FILE *stream, const struct pccl_demand *demand)
     if (pccl_collective_is_rooted(demand->collective)) {
         fprintf(stream, ",\n  \"root\": %" PRIu32, demand->root);
     }
-    fprintf(stream, ",\n  \"pieces\": %" PRIu32 ",\n  \"ordered\": %s", demand->pieces, demand->ordered ? "true" : "false");
+    fprintf(stream, ",\n  \"pieces\": %" PRIu32 ",\n  \"ordered\": %s", demand->pieces,
+            demand->ordered ? "true" : "false");
     if (demand->collective == PCCL_CUSTOM) {
         put_chunks(stream, demand, block_bytes, num_blocks);
     } else {

@@ -28,8 +28,8 @@ static int fail_memory(const struct reading *reading)
 
 static int append_number(struct reading *reading, uint32_t number)
 {
-    uint32_t *numbers = pccl__array_grow(reading->numbers, &reading->number_room, (uint64_t)reading->num_numbers + 1,
-                                         sizeof *numbers);
+    uint32_t *numbers =
+        pccl__array_grow(reading->numbers, &reading->number_room, (uint64_t)reading->num_numbers + 1, sizeof *numbers);
     if (numbers == NULL) {
         return fail_memory(reading);
     }
@@ -62,12 +62,13 @@ static int read_digest(const struct reading *reading, const cJSON *root, const c
     char *end;
     *digest = strtoull(text, &end, 16);
     if (strlen(text) != 16 || *end != '\0' || strspn(text, "0123456789abcdef") != 16) {
-        return pccl__json_fail(&reading->top, key, reading->error, "is \"%.40s\"; expected 16 hexadecimal digits", text);
+        return pccl__json_fail(&reading->top, key, reading->error, "is \"%.40s\"; expected 16 hexadecimal digits",
+                               text);
     }
     return 0;
 }
 
-/* --- paths --------------------------------------------------------------------------------------------------------- */
+/* --- paths -------------------------------------------------------------------------------------------------------- */
 
 static int read_path(struct reading *reading, const struct pccl__json_place *place, const cJSON *item)
 {
@@ -78,7 +79,8 @@ static int read_path(struct reading *reading, const struct pccl__json_place *pla
     for (const char *text = item->valuestring; *text != '\0' || reading->num_numbers == 0;) {
         uint32_t link;
         if (!scan_number(&text, reading->topology->num_links, &link)) {
-            return pccl__json_fail(place, NULL, reading->error, "expected link numbers below %" PRIu32 ", met \"%.20s\"",
+            return pccl__json_fail(place, NULL, reading->error,
+                                   "expected link numbers below %" PRIu32 ", met \"%.20s\"",
                                    reading->topology->num_links, text);
         }
         int status = append_number(reading, link);
@@ -103,7 +105,8 @@ static int read_paths(struct reading *reading, const cJSON *root)
     uint32_t count;
     int status = pccl__json_array(&reading->top, root, "paths", &list, &count, reading->error);
     struct pccl__json_place place = {reading->top.path, "paths", 0};
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         if (status == 0) {
             status = read_path(reading, &place, item);
         }
@@ -112,7 +115,7 @@ static int read_paths(struct reading *reading, const cJSON *root)
     return status;
 }
 
-/* --- messages ------------------------------------------------------------------------------------------------------ */
+/* --- messages ----------------------------------------------------------------------------------------------------- */
 
 /* Chunks "3,5-8" at *text, which moves behind them. Each at most once, so that their number stays bounded. */
 static int read_chunks(struct reading *reading, const struct pccl__json_place *place, const char **text)
@@ -129,13 +132,15 @@ static int read_chunks(struct reading *reading, const struct pccl__json_place *p
             found = scan_number(text, num_chunks, &last) && last > first;
         }
         if (!found) {
-            return pccl__json_fail(place, NULL, reading->error, "message %" PRIu32 ": expected chunk numbers below %" PRIu32
-                                   ", met \"%.20s\"", reading->num_messages, num_chunks, start);
+            return pccl__json_fail(place, NULL, reading->error,
+                                   "message %" PRIu32 ": expected chunk numbers below %" PRIu32 ", met \"%.20s\"",
+                                   reading->num_messages, num_chunks, start);
         }
         for (uint32_t chunk = first; chunk <= last; chunk++) {
             if (reading->chunk_seen[chunk] == reading->num_messages + 1) {
-                return pccl__json_fail(place, NULL, reading->error, "message %" PRIu32 " carries chunk %" PRIu32 " twice",
-                                       reading->num_messages, chunk);
+                return pccl__json_fail(place, NULL, reading->error,
+                                       "message %" PRIu32 " carries chunk %" PRIu32 " twice", reading->num_messages,
+                                       chunk);
             }
             reading->chunk_seen[chunk] = reading->num_messages + 1;
             int status = append_number(reading, chunk);
@@ -146,8 +151,10 @@ static int read_chunks(struct reading *reading, const struct pccl__json_place *p
     } while (*(*text)++ == ',');
     --*text;
     reading->num_carried += reading->num_numbers < MAX_CARRIED ? reading->num_numbers : MAX_CARRIED;
-    return reading->num_carried <= MAX_CARRIED ? 0 : pccl__json_fail(place, NULL, reading->error, "the messages carry more than "
-                                                                     "%" PRIu32 " chunks", MAX_CARRIED);
+    return reading->num_carried <= MAX_CARRIED ? 0
+                                               : pccl__json_fail(place, NULL, reading->error,
+                                                                 "the messages carry more than %" PRIu32 " chunks",
+                                                                 MAX_CARRIED);
 }
 
 static int read_messages(struct reading *reading, const struct pccl__json_place *place, uint32_t step, const char *text)
@@ -157,9 +164,10 @@ static int read_messages(struct reading *reading, const struct pccl__json_place 
         const char *start = next;
         bool found = scan_number(&next, reading->schedule->num_paths, &path);
         if (!found || (*next != ':' && *next != '+')) {
-            return pccl__json_fail(place, NULL, reading->error, "message %" PRIu32 ": expected PATH:CHUNKS or PATH+CHUNKS with a "
-                                   "path below %" PRIu32 ", met \"%.20s\"", reading->num_messages,
-                                   reading->schedule->num_paths, start);
+            return pccl__json_fail(place, NULL, reading->error,
+                                   "message %" PRIu32 ": expected PATH:CHUNKS or PATH+CHUNKS with a "
+                                   "path below %" PRIu32 ", met \"%.20s\"",
+                                   reading->num_messages, reading->schedule->num_paths, start);
         }
         bool reduce = *next++ == '+';
         int status = read_chunks(reading, place, &next);
@@ -172,8 +180,9 @@ static int read_messages(struct reading *reading, const struct pccl__json_place 
         }
         reading->num_messages++;
         if (*next != '\0' && (*next++ != ' ' || *next == '\0')) {
-            return pccl__json_fail(place, NULL, reading->error, "message %" PRIu32 ": expected a space and another message, met "
-                                   "\"%.20s\"", reading->num_messages - 1, next - 1);
+            return pccl__json_fail(place, NULL, reading->error,
+                                   "message %" PRIu32 ": expected a space and another message, met \"%.20s\"",
+                                   reading->num_messages - 1, next - 1);
         }
     }
     return 0;
@@ -210,7 +219,8 @@ static int read_steps(struct reading *reading, const cJSON *root)
         status = fail_memory(reading);
     }
     struct pccl__json_place place = {reading->top.path, "steps", 0};
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         if (status == 0) {
             status = read_step(reading, &place, item, &step);
         }
@@ -222,12 +232,12 @@ static int read_steps(struct reading *reading, const cJSON *root)
     return status;
 }
 
-/* --- all together -------------------------------------------------------------------------------------------------- */
+/* --- all together ------------------------------------------------------------------------------------------------- */
 
 static int read_head(struct reading *reading, const cJSON *root)
 {
-    static const char *const keys[] = {"format", "version", "topology", "topology_digest", "method", "digest", "demand",
-                                       "paths", "steps"};
+    static const char *const keys[] = {"format", "version", "topology", "topology_digest", "method", "digest",
+                                       "demand", "paths",   "steps"};
     const char *topology = "", *method = "file";
     uint64_t digest = reading->topology->digest;
     int status = pccl__json_object(&reading->top, root, keys, sizeof keys / sizeof *keys, reading->error);
@@ -244,9 +254,10 @@ static int read_head(struct reading *reading, const cJSON *root)
         status = read_digest(reading, root, "topology_digest", &digest);
     }
     if (status == 0 && digest != reading->topology->digest) {
-        status = pccl__json_fail(&reading->top, "topology_digest", reading->error, "the schedule was made for \"%.60s\" (digest "
-                                 "%016" PRIx64 "), not for \"%.60s\" (digest %016" PRIx64 ")", topology, digest,
-                                 reading->topology->name, reading->topology->digest);
+        status = pccl__json_fail(&reading->top, "topology_digest", reading->error,
+                                 "the schedule was made for \"%.60s\" (digest "
+                                 "%016" PRIx64 "), not for \"%.60s\" (digest %016" PRIx64 ")",
+                                 topology, digest, reading->topology->name, reading->topology->digest);
     }
     const cJSON *object = cJSON_GetObjectItemCaseSensitive(root, "demand");
     struct pccl_demand *demand = NULL;
@@ -256,7 +267,8 @@ static int read_head(struct reading *reading, const cJSON *root)
     if (status == 0) {
         status = pccl__demand_from_json(&reading->top, object, false, reading->topology, &demand, reading->error);
     }
-    return status == 0 ? pccl_schedule_create(demand, reading->topology, method, &reading->schedule, reading->error) : status;
+    return status == 0 ? pccl_schedule_create(demand, reading->topology, method, &reading->schedule, reading->error)
+                       : status;
 }
 
 static int read_body(struct reading *reading, const cJSON *root)
@@ -270,8 +282,8 @@ static int read_body(struct reading *reading, const cJSON *root)
         status = read_digest(reading, root, "digest", &digest);
     }
     if (status == 0 && met != digest) {
-        status = pccl__json_fail(&reading->top, "digest", reading->error, "is %016" PRIx64 "; that of the contents is %016" PRIx64,
-                                 digest, met);
+        status = pccl__json_fail(&reading->top, "digest", reading->error,
+                                 "is %016" PRIx64 "; that of the contents is %016" PRIx64, digest, met);
     }
     return status;
 }

@@ -54,7 +54,8 @@ int pccl_schedule_write(const struct pccl_schedule *schedule, const struct pccl_
 {
     struct pccl__json_file file;
     if (schedule->topology_digest != topology->digest) {
-        return pccl__fail(error, PCCL_ERR_INVALID, "the schedule was made for another topology than \"%s\"", topology->name);
+        return pccl__fail(error, PCCL_ERR_INVALID, "the schedule was made for another topology than \"%s\"",
+                          topology->name);
     }
     int status = pccl__json_open(&file, path, error);
     if (status != 0) {

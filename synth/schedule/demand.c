@@ -8,7 +8,8 @@
 #include "base/error.h"
 
 static const char *const collective_names[PCCL_NUM_COLLECTIVES] = {
-    "allgather", "allreduce", "alltoall", "barrier", "broadcast", "gather", "reduce", "reduce_scatter", "scatter", "custom",
+    "allgather", "allreduce", "alltoall",       "barrier", "broadcast",
+    "gather",    "reduce",    "reduce_scatter", "scatter", "custom",
 };
 
 const char *pccl_collective_name(enum pccl_collective collective)
@@ -46,8 +47,10 @@ int pccl_collective_parse(const char *text, enum pccl_collective *collective, st
         *collective = PCCL_BROADCAST;
         return 0;
     }
-    return pccl__fail(error, PCCL_ERR_FORMAT, "\"%.40s\" is no collective; known are allgather, allreduce, alltoall, "
-                      "barrier, broadcast, gather, reduce, reduce_scatter, scatter and custom", text);
+    return pccl__fail(error, PCCL_ERR_FORMAT,
+                      "\"%.40s\" is no collective; known are allgather, allreduce, alltoall, "
+                      "barrier, broadcast, gather, reduce, reduce_scatter, scatter and custom",
+                      text);
 }
 
 bool pccl_collective_is_rooted(enum pccl_collective collective)
@@ -87,7 +90,8 @@ static int check_devices(const struct pccl_request *request, struct pccl_error *
     int status = 0;
     for (uint32_t i = 1; i < request->num_ranks && status == 0; i++) {
         if (sorted[i] == sorted[i - 1]) {
-            status = pccl__fail(error, PCCL_ERR_INVALID, "device %u is in the process group twice; all must differ", sorted[i]);
+            status = pccl__fail(error, PCCL_ERR_INVALID, "device %u is in the process group twice; all must differ",
+                                sorted[i]);
         }
     }
     free(sorted);
@@ -129,10 +133,12 @@ static int check_sizes(const struct pccl_request *request, uint32_t num_blocks, 
     for (uint32_t i = 0; i < num_blocks; i++) {
         int64_t bytes = block_size(request, i);
         if (bytes < 0) {
-            return pccl__fail(error, PCCL_ERR_INVALID, "block %u has %lld bytes; 0 or more are expected", i, (long long)bytes);
+            return pccl__fail(error, PCCL_ERR_INVALID, "block %u has %lld bytes; 0 or more are expected", i,
+                              (long long)bytes);
         }
         if (__builtin_add_overflow(total, bytes, &total)) {
-            return pccl__fail(error, PCCL_ERR_OVERFLOW, "all %u blocks together hold more than 2^63-1 bytes", num_blocks);
+            return pccl__fail(error, PCCL_ERR_OVERFLOW, "all %u blocks together hold more than 2^63-1 bytes",
+                              num_blocks);
         }
     }
     return 0;
@@ -145,13 +151,16 @@ static int check_holders(const struct pccl_demand *pattern, uint32_t chunk, bool
     uint32_t count = sources ? held->num_sources : held->num_targets;
     const char *what = sources ? "source" : "target";
     if (count == 0 || first > pattern->num_holders || count > pattern->num_holders - first) {
-        return pccl__fail(error, PCCL_ERR_INVALID, "chunk %u has %u %ss from entry %u of a list of %u; at least one within "
-                          "the list is expected", chunk, count, what, first, pattern->num_holders);
+        return pccl__fail(error, PCCL_ERR_INVALID,
+                          "chunk %u has %u %ss from entry %u of a list of %u; at least one within the list is expected",
+                          chunk, count, what, first, pattern->num_holders);
     }
     for (uint32_t i = first; i < first + count; i++) {
-        if (pattern->holders[i] >= pattern->num_ranks || (i > first && pattern->holders[i] <= pattern->holders[i - 1])) {
-            return pccl__fail(error, PCCL_ERR_INVALID, "%s %u of chunk %u is rank %u; ascending ranks below %u are expected",
-                              what, i - first, chunk, pattern->holders[i], pattern->num_ranks);
+        if (pattern->holders[i] >= pattern->num_ranks ||
+            (i > first && pattern->holders[i] <= pattern->holders[i - 1])) {
+            return pccl__fail(error, PCCL_ERR_INVALID,
+                              "%s %u of chunk %u is rank %u; ascending ranks below %u are expected", what, i - first,
+                              chunk, pattern->holders[i], pattern->num_ranks);
         }
     }
     return 0;
@@ -161,8 +170,9 @@ static int check_pattern(const struct pccl_request *request, struct pccl_error *
 {
     const struct pccl_demand *pattern = request->custom;
     if (pattern == NULL || pattern->num_chunks == 0 || pattern->num_ranks != request->num_ranks) {
-        return pccl__fail(error, PCCL_ERR_INVALID, "a custom collective needs a pattern of at least one chunk for the same "
-                          "%u ranks", request->num_ranks);
+        return pccl__fail(error, PCCL_ERR_INVALID,
+                          "a custom collective needs a pattern of at least one chunk for the same %u ranks",
+                          request->num_ranks);
     }
     for (uint32_t i = 0; i < pattern->num_chunks; i++) {
         int status = check_holders(pattern, i, true, error);
@@ -179,7 +189,8 @@ static int check_pattern(const struct pccl_request *request, struct pccl_error *
 static int check_request(const struct pccl_request *request, uint32_t pieces, struct pccl_error *error)
 {
     if ((unsigned)request->collective >= PCCL_NUM_COLLECTIVES) {
-        return pccl__fail(error, PCCL_ERR_INVALID, "collective number %u does not exist", (unsigned)request->collective);
+        return pccl__fail(error, PCCL_ERR_INVALID, "collective number %u does not exist",
+                          (unsigned)request->collective);
     }
     int status = check_devices(request, error);
     if (status != 0) {
@@ -268,9 +279,13 @@ static struct pccl_demand *allocate(const struct pccl_request *request, uint32_t
     uint32_t *holders = (uint32_t *)(void *)(chunks + num_chunks);
     uint32_t *devices = holders + num_holders;
     memcpy(devices, request->devices, request->num_ranks * sizeof *devices);
-    *demand = (struct pccl_demand){.collective = request->collective, .num_ranks = request->num_ranks,
-                                   .num_chunks = num_chunks, .chunks = chunks, .num_holders = (uint32_t)num_holders,
-                                   .holders = holders, .devices = devices};
+    *demand = (struct pccl_demand){.collective = request->collective,
+                                   .num_ranks = request->num_ranks,
+                                   .num_chunks = num_chunks,
+                                   .chunks = chunks,
+                                   .num_holders = (uint32_t)num_holders,
+                                   .holders = holders,
+                                   .devices = devices};
     if (custom) {
         demand->holder_slots = devices + request->num_ranks;
         demand->num_blocks = demand->holder_slots + num_holders;
@@ -303,7 +318,8 @@ static void copy_pattern(const struct pccl_demand *pattern, struct pccl_demand *
 }
 
 /* Turns blocks, which lie at the front of `chunks`, into pieces, from the back so that none is overwritten unread. */
-static void cut_blocks(const struct pccl_request *request, struct pccl_chunk *chunks, uint32_t num_blocks, uint32_t pieces)
+static void cut_blocks(const struct pccl_request *request, struct pccl_chunk *chunks, uint32_t num_blocks,
+                       uint32_t pieces)
 {
     for (uint32_t block = num_blocks; block-- > 0;) {
         struct pccl_chunk whole = chunks[block];
@@ -428,7 +444,8 @@ uint32_t pccl_demand_num_output_slots(const struct pccl_demand *demand, uint32_t
 }
 
 /* Slot of a custom chunk at a rank: its place among the rank's own was counted at the start. */
-static uint32_t custom_slot(const struct pccl_demand *demand, uint32_t chunk, uint32_t first, uint32_t count, uint32_t rank)
+static uint32_t custom_slot(const struct pccl_demand *demand, uint32_t chunk, uint32_t first, uint32_t count,
+                            uint32_t rank)
 {
     uint32_t low = first, high = first + count;
     while (low < high) {

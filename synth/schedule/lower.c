@@ -1,6 +1,6 @@
-/* How a rank's messages become operations. Step by step: first all sends, which read old states; then all receives, each
- * to its final place if nothing of the same step uses that, else to scratch; then the local work on what arrived. A
- * receive waits only for operations of earlier steps, which is what keeps every execution free of deadlock. */
+/* How a rank's messages become operations. Step by step: first all sends, which read old states; then all receives,
+ * each to its final place if nothing of the same step uses that, else to scratch; then the local work on what arrived.
+ * A receive waits only for operations of earlier steps, which is what keeps every execution free of deadlock. */
 #include "schedule/lower.h"
 
 #include <stdlib.h>
@@ -70,8 +70,8 @@ static uint32_t count_chunks(const struct cursor *cursor, const uint32_t *number
 }
 
 /* Flags of a message's chunks, whose last one is flags[end - 1]; returns the position of the first. */
-static uint32_t flag_message(const struct cursor *cursor, const struct pccl_message *message, bool receives, uint8_t *flags,
-                             uint32_t end)
+static uint32_t flag_message(const struct cursor *cursor, const struct pccl_message *message, bool receives,
+                             uint8_t *flags, uint32_t end)
 {
     uint32_t count;
     const uint32_t *chunks = pccl_message_chunks(cursor->lowering->schedule, message, &count);
@@ -101,7 +101,8 @@ static int flag_messages(struct cursor *cursor)
     while (send > 0 || receive > 0) {
         if (receive > 0 && (send == 0 || message_at(cursor, cursor->receives[receive - 1])->step >=
                                              message_at(cursor, cursor->sends[send - 1])->step)) {
-            receive_end = flag_message(cursor, message_at(cursor, cursor->receives[--receive]), true, receive_flags, receive_end);
+            receive_end =
+                flag_message(cursor, message_at(cursor, cursor->receives[--receive]), true, receive_flags, receive_end);
         } else {
             send_end = flag_message(cursor, message_at(cursor, cursor->sends[--send]), false, send_flags, send_end);
         }
@@ -111,7 +112,7 @@ static int flag_messages(struct cursor *cursor)
 
 /* --- sends -------------------------------------------------------------------------------------------------------- */
 
-/* Blocks that travel together are read from where they lie together: from the output area, where one of them is there. */
+/* Blocks that travel together are read from where they lie together: the output area, where one of them is there. */
 static bool reads_only_input(const struct cursor *cursor, const uint32_t *chunks, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -134,8 +135,9 @@ static int lower_send(struct cursor *cursor, uint32_t number)
     for (uint32_t i = 0; i < count; i++) {
         struct pccl__local_chunk *local = find_chunk(cursor, chunks[i]);
         if (local->location == PCCL_NONE) {
-            return pccl__fail(lowering->error, PCCL_ERR_VERIFY, "message %u (step %u) carries chunk %u, which its sender, "
-                              "rank %u, does not have", number, cursor->step, chunks[i], cursor->rank);
+            return pccl__fail(lowering->error, PCCL_ERR_VERIFY,
+                              "message %u (step %u) carries chunk %u, which its sender, rank %u, does not have",
+                              number, cursor->step, chunks[i], cursor->rank);
         }
         bool from_copy = !only_input && local->copied != PCCL_NONE && PCCL_SLOT_AREA(local->location) == PCCL_INPUT;
         pccl__operations_read(&lowering->operations, from_copy ? local->copied : local->location, chunks[i]);
@@ -172,15 +174,17 @@ static int lower_receive(struct cursor *cursor, uint32_t number)
     const struct pccl_message *message = message_at(cursor, number);
     uint32_t count, num_scratch = 0;
     const uint32_t *chunks = pccl_message_chunks(lowering->schedule, message, &count);
-    struct pccl__local_step *places = pccl__array_grow(lowering->reductions, &lowering->reduction_room, count, sizeof *places);
+    struct pccl__local_step *places =
+        pccl__array_grow(lowering->reductions, &lowering->reduction_room, count, sizeof *places);
     if (places == NULL) {
         return PCCL_ERR_MEMORY;
     }
     lowering->reductions = places;
     for (uint32_t i = 0; i < count; i++) {
         if (i > 0 && chunks[i] <= chunks[i - 1]) {
-            return pccl__fail(lowering->error, PCCL_ERR_INVALID, "message %u (step %u) does not name its chunks in ascending "
-                              "order: %u follows %u", number, cursor->step, chunks[i], chunks[i - 1]);
+            return pccl__fail(lowering->error, PCCL_ERR_INVALID,
+                              "message %u (step %u) does not name its chunks in ascending order: %u follows %u",
+                              number, cursor->step, chunks[i], chunks[i - 1]);
         }
         places[i].target = find_final_place(cursor, message, chunks[i]);
         num_scratch += places[i].target == PCCL_NONE;
@@ -200,8 +204,8 @@ static int lower_receive(struct cursor *cursor, uint32_t number)
 
 /* --- local work --------------------------------------------------------------------------------------------------- */
 
-static void add_local(struct pccl__operations *operations, uint32_t kind, uint32_t step, const struct pccl__local_step *parts,
-                      uint32_t count)
+static void add_local(struct pccl__operations *operations, uint32_t kind, uint32_t step,
+                      const struct pccl__local_step *parts, uint32_t count)
 {
     if (count == 0) {
         return;
@@ -225,7 +229,8 @@ static uint32_t accept(const struct cursor *cursor, struct pccl__local_chunk *lo
                        uint8_t flags, struct pccl__local_step *copy)
 {
     uint32_t slot = is_scratch(place) && !(flags & REPLACED_LATER)
-                        ? pccl_demand_output_slot(cursor->lowering->schedule->demand, chunk, cursor->rank) : PCCL_NONE;
+                        ? pccl_demand_output_slot(cursor->lowering->schedule->demand, chunk, cursor->rank)
+                        : PCCL_NONE;
     if (slot == PCCL_NONE) {
         local->location = place;
         return 0;
@@ -251,8 +256,10 @@ static struct pccl__local_step combine(const struct cursor *cursor, struct pccl_
     }
     bool arrived_first = lowest < local->lowest;
     local->lowest = arrived_first ? lowest : local->lowest;
-    return (struct pccl__local_step){.left = arrived_first ? place : old, .right = arrived_first ? old : place,
-                                     .target = local->location, .chunk = chunk};
+    return (struct pccl__local_step){.left = arrived_first ? place : old,
+                                     .right = arrived_first ? old : place,
+                                     .target = local->location,
+                                     .chunk = chunk};
 }
 
 /* Local work on what `receive`, the operation for message `number`, brought. */
@@ -327,15 +334,15 @@ static int lower_own(struct cursor *cursor)
         if (input == PCCL_NONE || output == PCCL_NONE || local->arrives) {
             continue;
         }
-        struct pccl__local_step *copies = pccl__array_grow(lowering->copies, &lowering->copy_room,
-                                                           (uint64_t)num_copies + 1, sizeof *copies);
+        struct pccl__local_step *copies =
+            pccl__array_grow(lowering->copies, &lowering->copy_room, (uint64_t)num_copies + 1, sizeof *copies);
         if (copies == NULL) {
             return PCCL_ERR_MEMORY;
         }
         lowering->copies = copies;
         local->copied = PCCL_SLOT(PCCL_OUTPUT, output);
-        copies[num_copies++] = (struct pccl__local_step){.left = PCCL_SLOT(PCCL_INPUT, input), .target = local->copied,
-                                                         .chunk = chunk};
+        copies[num_copies++] =
+            (struct pccl__local_step){.left = PCCL_SLOT(PCCL_INPUT, input), .target = local->copied, .chunk = chunk};
     }
     add_local(&lowering->operations, PCCL_OP_COPY, cursor->step, lowering->copies, num_copies);
     return 0;
@@ -355,10 +362,11 @@ static uint32_t count_in_step(const struct cursor *cursor, const uint32_t *numbe
 /* Moves on to the next step in which the rank takes part; false after the last. */
 static bool next_step(struct cursor *cursor, uint32_t *num_sends, uint32_t *num_receives)
 {
-    uint32_t send = cursor->next_send < cursor->num_sends
-                        ? message_at(cursor, cursor->sends[cursor->next_send])->step : PCCL_NONE;
+    uint32_t send =
+        cursor->next_send < cursor->num_sends ? message_at(cursor, cursor->sends[cursor->next_send])->step : PCCL_NONE;
     uint32_t receive = cursor->next_receive < cursor->num_receives
-                           ? message_at(cursor, cursor->receives[cursor->next_receive])->step : PCCL_NONE;
+                           ? message_at(cursor, cursor->receives[cursor->next_receive])->step
+                           : PCCL_NONE;
     cursor->step = send < receive ? send : receive;
     *num_sends = count_in_step(cursor, cursor->sends, cursor->next_send, cursor->num_sends);
     *num_receives = count_in_step(cursor, cursor->receives, cursor->next_receive, cursor->num_receives);
@@ -436,7 +444,8 @@ int pccl__lower(struct pccl__lowering *lowering, uint32_t rank, struct pccl_prog
 {
     const struct pccl_demand *demand = lowering->schedule->demand;
     struct cursor cursor = {
-        .lowering = lowering, .rank = rank,
+        .lowering = lowering,
+        .rank = rank,
         .sends = lowering->sends + lowering->first_send[rank],
         .receives = lowering->receives + lowering->first_receive[rank],
         .num_sends = lowering->first_send[rank + 1] - lowering->first_send[rank],

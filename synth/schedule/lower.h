@@ -7,11 +7,11 @@
 
 /* What one rank knows of a chunk while its program is written. */
 struct pccl__local_chunk {
-    uint32_t owner;      /* rank that the record is about, plus 1: a record of another rank is stale */
-    pccl_slot location;  /* where its current state is, or PCCL_NONE */
-    pccl_slot copied;    /* output slot that holds a copy of the own contribution, or PCCL_NONE */
-    uint32_t lowest;     /* lowest contributing rank of the current state; reductions only */
-    uint32_t arriving;   /* last step in which a message brought it, plus 1 */
+    uint32_t owner;        /* rank that the record is about, plus 1: a record of another rank is stale */
+    pccl_slot location;    /* where its current state is, or PCCL_NONE */
+    pccl_slot copied;      /* output slot that holds a copy of the own contribution, or PCCL_NONE */
+    uint32_t lowest;       /* lowest contributing rank of the current state; reductions only */
+    uint32_t arriving;     /* last step in which a message brought it, plus 1 */
     bool needed, replaced; /* going backwards: later messages use the state; a later message replaces it */
     bool arrives;          /* some message brings it */
 };
@@ -26,12 +26,12 @@ struct pccl__local_step {
 struct pccl__lowering {
     const struct pccl_schedule *schedule;
     struct pccl_error *error;
-    uint32_t *path_source, *path_target; /* [num_paths] rank at the end, PCCL_NONE if it is outside the group */
+    uint32_t *path_source, *path_target;  /* [num_paths] rank at the end, PCCL_NONE if it is outside the group */
     uint32_t *first_send, *first_receive; /* [num_ranks + 1] into the next two: messages of each rank, ascending */
     uint32_t *sends, *receives;
     uint32_t *first_lowest; /* reductions, else NULL: [num_messages] where a message's chunks are in the next */
     uint32_t *lowest;       /* lowest rank that contributed to each chunk that a message carries */
-    struct pccl__local_chunk *chunks; /* [num_chunks] */
+    struct pccl__local_chunk *chunks;    /* [num_chunks] */
     uint8_t *send_flags, *receive_flags; /* for each chunk of each message of the rank, see lower.c */
     uint32_t send_flag_room, receive_flag_room;
     struct pccl__local_step *copies, *reductions; /* of the message at hand */

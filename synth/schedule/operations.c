@@ -60,7 +60,8 @@ void pccl__operations_free(struct pccl__operations *list)
     free(list->last_receive);
 }
 
-uint32_t pccl__operations_add(struct pccl__operations *list, uint32_t kind, uint32_t peer, uint32_t step, uint32_t num_slots)
+uint32_t pccl__operations_add(struct pccl__operations *list, uint32_t kind, uint32_t peer, uint32_t step,
+                              uint32_t num_slots)
 {
     uint32_t number = list->num_operations;
     if (list->failed ||
@@ -70,8 +71,12 @@ uint32_t pccl__operations_add(struct pccl__operations *list, uint32_t kind, uint
         return 0;
     }
     list->operations[number] = (struct pccl_operation){
-        .kind = kind, .peer = peer, .first_slot = list->num_slots, .num_slots = num_slots,
-        .first_successor = list->num_edges, .next_in_lane = PCCL_NONE,
+        .kind = kind,
+        .peer = peer,
+        .first_slot = list->num_slots,
+        .num_slots = num_slots,
+        .first_successor = list->num_edges,
+        .next_in_lane = PCCL_NONE,
     };
     list->steps[number] = step;
     list->marks[number] = 0;
@@ -134,7 +139,8 @@ void pccl__operations_read(struct pccl__operations *list, pccl_slot slot, uint32
     }
     append_slot(list, slot, chunk);
     struct pccl__access *access = find_access(list, slot);
-    if (list->failed || !make_room(list, &list->readers, &list->reader_room, list->num_readers, 1, sizeof *list->readers)) {
+    if (list->failed ||
+        !make_room(list, &list->readers, &list->reader_room, list->num_readers, 1, sizeof *list->readers)) {
         return;
     }
     if (access->writer != PCCL_NONE) {
@@ -229,7 +235,8 @@ bool pccl__operations_untouched(const struct pccl__operations *list, uint32_t ou
         return true;
     }
     uint32_t aliased = pccl_demand_aliased_input_slot(list->demand, output_slot, list->rank);
-    return !touched(list, list->num_inputs + output_slot, step) && (aliased == PCCL_NONE || !touched(list, aliased, step));
+    return !touched(list, list->num_inputs + output_slot, step) &&
+           (aliased == PCCL_NONE || !touched(list, aliased, step));
 }
 
 /* Turns predecessors into successors: counts, offsets, then fills in order of the later operation. */
@@ -283,7 +290,8 @@ struct pccl_program *pccl__operations_pack(struct pccl__operations *list, uint32
         .num_scratch_slots = num_scratch_slots,
         .slot_chunk = copy_array(list->slot_chunk, list->num_slots, sizeof *list->slot_chunk),
     };
-    if (program->operations == NULL || program->slots == NULL || program->successors == NULL || program->slot_chunk == NULL) {
+    if (program->operations == NULL || program->slots == NULL || program->successors == NULL ||
+        program->slot_chunk == NULL) {
         pccl_program_free(program);
         return NULL;
     }

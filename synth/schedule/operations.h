@@ -24,7 +24,7 @@ struct pccl__operations {
     bool failed; /* out of memory: further calls do nothing, pccl__operations_pack reports it */
     uint32_t num_operations, num_slots, num_edges, num_readers, num_accesses;
     uint32_t operation_room, slot_room, edge_room, reader_room, access_room;
-    struct pccl_operation *operations; /* first_successor, num_successors: here the operation's predecessors in edges[] */
+    struct pccl_operation *operations; /* successors: here its predecessors, in edges[] */
     uint32_t *steps;                   /* of each operation */
     uint32_t *marks;                   /* of each operation: the last one found to depend on it, plus 1 */
     uint32_t steps_room, marks_room;
@@ -44,7 +44,8 @@ void pccl__operations_begin(struct pccl__operations *list, const struct pccl_dem
 void pccl__operations_free(struct pccl__operations *list);
 
 /* Appends an operation; the calls below add to the last one. Returns its number. num_slots: as in the program. */
-uint32_t pccl__operations_add(struct pccl__operations *list, uint32_t kind, uint32_t peer, uint32_t step, uint32_t num_slots);
+uint32_t pccl__operations_add(struct pccl__operations *list, uint32_t kind, uint32_t peer, uint32_t step,
+                              uint32_t num_slots);
 /* One more slot of the last operation. All reads come before all writes. */
 void pccl__operations_read(struct pccl__operations *list, pccl_slot slot, uint32_t chunk);
 void pccl__operations_write(struct pccl__operations *list, pccl_slot slot, uint32_t chunk);

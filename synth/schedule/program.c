@@ -55,9 +55,9 @@ static int check_path(const struct pccl__lowering *lowering, uint32_t number)
     if (lowering->path_source[path] == PCCL_NONE || lowering->path_target[path] == PCCL_NONE) {
         bool source = lowering->path_source[path] == PCCL_NONE;
         const struct pccl_path *ends = &lowering->schedule->paths[path];
-        return pccl__fail(lowering->error, PCCL_ERR_UNSUPPORTED, "message %u %s vertex %u, which is outside the process "
-                          "group; only members can run a program", number, source ? "comes from" : "goes to",
-                          source ? ends->source : ends->target);
+        return pccl__fail(lowering->error, PCCL_ERR_UNSUPPORTED,
+                          "message %u %s vertex %u, which is outside the process group; only members can run a program",
+                          number, source ? "comes from" : "goes to", source ? ends->source : ends->target);
     }
     if (lowering->path_source[path] == lowering->path_target[path]) {
         return pccl__fail(lowering->error, PCCL_ERR_INVALID, "message %u goes from rank %u to itself", number,

@@ -14,10 +14,10 @@
 struct growing {
     struct pccl_schedule base; /* first: every struct pccl_schedule * of the library is one of these */
     uint32_t path_room, path_link_room, message_room, list_room, list_chunk_room;
-    uint32_t num_links;        /* of the topology */
-    uint32_t *link_path;       /* [num_links] the path that is this link alone, or PCCL_NONE */
-    uint32_t *path_table;      /* longer paths by digest, open addressing; NULL while there are none */
-    uint32_t table_size;       /* a power of two */
+    uint32_t num_links;   /* of the topology */
+    uint32_t *link_path;  /* [num_links] the path that is this link alone, or PCCL_NONE */
+    uint32_t *path_table; /* longer paths by digest, open addressing; NULL while there are none */
+    uint32_t table_size;  /* a power of two */
     uint32_t table_used;
 };
 
@@ -125,8 +125,8 @@ static uint32_t append_path(struct growing *growing, const struct pccl_topology 
                             uint32_t num_links)
 {
     struct pccl_schedule *schedule = &growing->base;
-    struct pccl_path *paths = pccl__array_grow(schedule->paths, &growing->path_room, (uint64_t)schedule->num_paths + 1,
-                                               sizeof *paths);
+    struct pccl_path *paths =
+        pccl__array_grow(schedule->paths, &growing->path_room, (uint64_t)schedule->num_paths + 1, sizeof *paths);
     if (paths == NULL || schedule->num_paths == MAX_PATHS) {
         return PCCL_NONE;
     }
@@ -140,7 +140,8 @@ static uint32_t append_path(struct growing *growing, const struct pccl_topology 
     memcpy(pool + schedule->num_path_links, links, num_links * sizeof *links);
     paths[schedule->num_paths] = (struct pccl_path){.source = topology->links[links[0]].source,
                                                     .target = topology->links[links[num_links - 1]].target,
-                                                    .first_link = schedule->num_path_links, .num_links = num_links};
+                                                    .first_link = schedule->num_path_links,
+                                                    .num_links = num_links};
     schedule->num_path_links += num_links;
     return schedule->num_paths++;
 }
@@ -191,8 +192,8 @@ static void copy_ascending(uint32_t *target, const uint32_t *chunks, uint32_t nu
 static uint32_t append_list(struct growing *growing, const uint32_t *chunks, uint32_t num_chunks)
 {
     struct pccl_schedule *schedule = &growing->base;
-    struct pccl_chunk_list *lists = pccl__array_grow(schedule->lists, &growing->list_room,
-                                                     (uint64_t)schedule->num_lists + 1, sizeof *lists);
+    struct pccl_chunk_list *lists =
+        pccl__array_grow(schedule->lists, &growing->list_room, (uint64_t)schedule->num_lists + 1, sizeof *lists);
     if (lists == NULL) {
         return PCCL_NONE;
     }
@@ -231,13 +232,13 @@ int pccl_schedule_add(struct pccl_schedule *schedule, uint32_t step, uint32_t pa
     if (payload == PCCL_NONE) {
         return PCCL_ERR_MEMORY;
     }
-    messages[schedule->num_messages++] = (struct pccl_message){.step = step, .path = path & (MAX_PATHS - 1),
-                                                               .reduce = reduce, .list = num_chunks > 1,
-                                                               .payload = payload};
+    messages[schedule->num_messages++] = (struct pccl_message){
+        .step = step, .path = path & (MAX_PATHS - 1), .reduce = reduce, .list = num_chunks > 1, .payload = payload};
     return 0;
 }
 
-const uint32_t *pccl_message_chunks(const struct pccl_schedule *schedule, const struct pccl_message *message, uint32_t *count)
+const uint32_t *pccl_message_chunks(const struct pccl_schedule *schedule, const struct pccl_message *message,
+                                    uint32_t *count)
 {
     if (!message->list) {
         *count = 1;
@@ -352,7 +353,8 @@ int pccl_schedule_seal(struct pccl_schedule *schedule)
         trim(&schedule->path_links, &growing->path_link_room, schedule->num_path_links, sizeof *schedule->path_links);
         trim(&schedule->messages, &growing->message_room, schedule->num_messages, sizeof *schedule->messages);
         trim(&schedule->lists, &growing->list_room, schedule->num_lists, sizeof *schedule->lists);
-        trim(&schedule->list_chunks, &growing->list_chunk_room, schedule->num_list_chunks, sizeof *schedule->list_chunks);
+        trim(&schedule->list_chunks, &growing->list_chunk_room, schedule->num_list_chunks,
+             sizeof *schedule->list_chunks);
     }
     return status;
 }

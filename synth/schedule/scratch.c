@@ -82,8 +82,8 @@ uint32_t pccl__scratch_take(struct pccl__scratch *scratch, uint32_t count)
 
 int pccl__scratch_give(struct pccl__scratch *scratch, uint32_t slot, uint32_t step)
 {
-    struct pccl__scratch_freed *freed = pccl__array_grow(scratch->freed, &scratch->freed_room,
-                                                         (uint64_t)scratch->num_freed + 1, sizeof *freed);
+    struct pccl__scratch_freed *freed =
+        pccl__array_grow(scratch->freed, &scratch->freed_room, (uint64_t)scratch->num_freed + 1, sizeof *freed);
     if (freed == NULL) {
         return PCCL_ERR_MEMORY;
     }

@@ -12,8 +12,8 @@ struct pccl__scratch_freed {
 struct pccl__scratch {
     uint64_t *busy; /* bitset of slots */
     uint32_t num_words, word_room;
-    uint32_t first_gap;     /* no slot below 64 * first_gap is free */
-    uint32_t num_slots;     /* highest slot ever used, plus 1 */
+    uint32_t first_gap;                /* no slot below 64 * first_gap is free */
+    uint32_t num_slots;                /* highest slot ever used, plus 1 */
     struct pccl__scratch_freed *freed; /* not yet free for reuse: a queue in order of steps */
     uint32_t first_freed, num_freed, freed_room;
 };

@@ -127,7 +127,8 @@ static void open_rank(struct machine *machine, uint32_t rank, const struct pccl_
         uint32_t slot = pccl_demand_output_slot(demand, c, rank);
         if (slot != PCCL_NONE) {
             uint32_t aliased = in_place || demand->collective == PCCL_BROADCAST
-                                   ? pccl_demand_aliased_input_slot(demand, slot, rank) : PCCL_NONE;
+                                   ? pccl_demand_aliased_input_slot(demand, slot, rank)
+                                   : PCCL_NONE;
             state->output[slot] = aliased != PCCL_NONE ? state->input[aliased] : next;
             next += aliased != PCCL_NONE ? 0 : demand->chunks[c].bytes;
         }
@@ -265,7 +266,8 @@ static const char *deliver(struct machine *machine, uint32_t from, uint32_t to, 
     if (!*delivered) {
         return NULL;
     }
-    const struct pccl_operation *out = &sender->program->operations[send], *in = &receiver->program->operations[receive];
+    const struct pccl_operation *out = &sender->program->operations[send],
+                                *in = &receiver->program->operations[receive];
     if (out->num_slots != in->num_slots) {
         return FAIL("a message of %u slots meets a receive of %u", out->num_slots, in->num_slots);
     }
@@ -348,8 +350,8 @@ static const char *run(struct machine *machine)
     return check_outputs(machine);
 }
 
-const char *interpret(const struct pccl_demand *demand, struct pccl_program *const *programs, bool in_place, uint32_t window,
-                      struct pccl__random *random)
+const char *interpret(const struct pccl_demand *demand, struct pccl_program *const *programs, bool in_place,
+                      uint32_t window, struct pccl__random *random)
 {
     struct machine machine = {.demand = demand, .random = random, .window = window};
     machine.ranks = calloc(demand->num_ranks, sizeof *machine.ranks);

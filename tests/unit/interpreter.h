@@ -8,7 +8,7 @@
 
 /* window: messages a rank keeps posted at once, except that its lowest ready operation always may be; 0 = no limit.
  * Returns NULL, or what went wrong (static storage). */
-const char *interpret(const struct pccl_demand *demand, struct pccl_program *const *programs, bool in_place, uint32_t window,
-                      struct pccl__random *random);
+const char *interpret(const struct pccl_demand *demand, struct pccl_program *const *programs, bool in_place,
+                      uint32_t window, struct pccl__random *random);
 
 #endif

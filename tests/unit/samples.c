@@ -49,7 +49,11 @@ struct pccl_demand *sample_demand(enum pccl_collective collective, uint32_t num_
     bool one_block = collective == PCCL_BROADCAST || collective == PCCL_REDUCE || collective == PCCL_ALLREDUCE ||
                      collective == PCCL_BARRIER;
     struct pccl_request request = {
-        .collective = collective, .num_ranks = num_ranks, .devices = devices, .bytes = bytes, .ordered = ordered,
+        .collective = collective,
+        .num_ranks = num_ranks,
+        .devices = devices,
+        .bytes = bytes,
+        .ordered = ordered,
         .root = pccl_collective_is_rooted(collective) ? num_ranks / 3 : 0,
         .block_bytes = uneven && !one_block ? blocks : NULL,
     };
@@ -90,9 +94,15 @@ struct pccl_demand *sample_custom_demand(uint32_t num_ranks, bool reduces, bool 
         chunks[i].num_targets = random_subset(random, num_ranks, holders + used);
         used += chunks[i].num_targets;
     }
-    struct pccl_demand pattern = {.num_ranks = num_ranks, .reduces = reduces, .ordered = ordered, .num_chunks = CHUNKS,
-                                  .chunks = chunks, .num_holders = used, .holders = holders};
-    struct pccl_request request = {.collective = PCCL_CUSTOM, .num_ranks = num_ranks, .devices = devices, .custom = &pattern};
+    struct pccl_demand pattern = {.num_ranks = num_ranks,
+                                  .reduces = reduces,
+                                  .ordered = ordered,
+                                  .num_chunks = CHUNKS,
+                                  .chunks = chunks,
+                                  .num_holders = used,
+                                  .holders = holders};
+    struct pccl_request request = {
+        .collective = PCCL_CUSTOM, .num_ranks = num_ranks, .devices = devices, .custom = &pattern};
     struct pccl_demand *demand = NULL;
     int status = pccl_demand_create(&request, 1 + pccl__random_below(random, 3), &demand, NULL);
     assert(status == 0);
@@ -328,8 +338,8 @@ struct pccl_schedule *sample_schedule(const struct pccl_topology *topology, enum
         (ordered && (kind == SAMPLE_RING_REDUCE_SCATTER || kind == SAMPLE_RING_ALLREDUCE))) {
         return NULL;
     }
-    struct pccl_demand *demand = sample_demand(kinds[kind].collective, num_ranks,
-                                               kind == SAMPLE_RING_ALLREDUCE ? num_ranks : pieces, bytes, ordered, uneven);
+    struct pccl_demand *demand = sample_demand(
+        kinds[kind].collective, num_ranks, kind == SAMPLE_RING_ALLREDUCE ? num_ranks : pieces, bytes, ordered, uneven);
     struct writer writer = open_writer(topology, demand, kinds[kind].name);
     write_sample(&writer, kind);
     int status = pccl_schedule_seal(writer.schedule);
@@ -428,7 +438,7 @@ struct pccl_schedule *sample_random(const struct pccl_topology *topology, struct
     struct writer writer = open_writer(topology, demand, "random");
     struct state *old = calloc((size_t)n * m, sizeof *old), *new = calloc((size_t)n * m, sizeof *new);
     uint32_t *busy = calloc((size_t)n * m, sizeof *busy), *chunks = calloc(m, sizeof *chunks);
-    assert(old != NULL && new != NULL && busy != NULL && chunks != NULL);
+    assert(old != NULL && new != NULL &&busy != NULL &&chunks != NULL);
     start_state(demand, new);
     for (uint32_t step = 0; !all_done(demand, new); step++) {
         memcpy(old, new, (size_t)n * m * sizeof *old);

@@ -26,7 +26,7 @@ enum sample_kind {
     SAMPLE_LINEAR_GATHER,
     SAMPLE_BINOMIAL_REDUCE, /* contiguous intervals: valid for ordered demands */
     SAMPLE_RING_REDUCE_SCATTER,
-    SAMPLE_RING_ALLREDUCE, /* needs pieces = ranks */
+    SAMPLE_RING_ALLREDUCE,     /* needs pieces = ranks */
     SAMPLE_DOUBLING_ALLREDUCE, /* powers of two; valid for ordered demands */
     SAMPLE_DISSEMINATION_BARRIER,
     SAMPLE_STAR_BARRIER,

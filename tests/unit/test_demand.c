@@ -1,4 +1,4 @@
-/* Demands: chunks, holders, sizes and slots of every collective against the rules in demand.h, written out again here. */
+/* Demands: chunks, holders, sizes and slots of every collective against the rules of demand.h, written out again. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -182,7 +182,8 @@ static void test_refusals(void **state)
     (void)state;
     uint32_t devices[] = {3, 1, 2}, twice[] = {3, 1, 3};
     int64_t negative[] = {1, -1, 1}, huge[] = {INT64_MAX, 1, 0};
-    struct pccl_request good = {.collective = PCCL_ALLGATHER, .num_ranks = 3, .devices = devices, .bytes = 8}, bad = good;
+    struct pccl_request good = {.collective = PCCL_ALLGATHER, .num_ranks = 3, .devices = devices, .bytes = 8},
+                        bad = good;
     bad.num_ranks = 1;
     expect_error(bad, 1, PCCL_ERR_INVALID);
     bad = good;
@@ -218,13 +219,15 @@ static void test_custom_refusals(void **state)
     (void)state;
     uint32_t devices[] = {0, 1, 2}, holders[] = {0, 1, 2, 0, 3};
     struct pccl_chunk chunk = {8, 0, 1, 1, 2};
-    struct pccl_demand pattern = {.num_ranks = 3, .num_chunks = 1, .chunks = &chunk, .num_holders = 5, .holders = holders};
+    struct pccl_demand pattern = {
+        .num_ranks = 3, .num_chunks = 1, .chunks = &chunk, .num_holders = 5, .holders = holders};
     struct pccl_request request = {.collective = PCCL_CUSTOM, .num_ranks = 3, .devices = devices, .custom = &pattern};
     struct pccl_demand *demand;
     assert_int_equal(pccl_demand_create(&request, 1, &demand, NULL), 0);
     pccl_demand_free(demand);
-    static const struct pccl_chunk bad[] = {{-1, 0, 1, 1, 2}, {8, 0, 0, 1, 2}, {8, 0, 1, 1, 0}, {8, 2, 2, 1, 1}, {8, 4, 1, 1, 1},
-                                            {8, 0, 1, 5, 1}, {8, 0, 1, 1, UINT32_MAX}, {8, UINT32_MAX, 2, 1, 1}};
+    static const struct pccl_chunk bad[] = {{-1, 0, 1, 1, 2},         {8, 0, 0, 1, 2},         {8, 0, 1, 1, 0},
+                                            {8, 2, 2, 1, 1},          {8, 4, 1, 1, 1},         {8, 0, 1, 5, 1},
+                                            {8, 0, 1, 1, UINT32_MAX}, {8, UINT32_MAX, 2, 1, 1}};
     for (uint32_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         chunk = bad[i];
         expect_error(request, 1, PCCL_ERR_INVALID);
@@ -242,8 +245,9 @@ static void test_names(void **state)
     static const struct {
         const char *text;
         enum pccl_collective collective;
-    } good[] = {{"AllGather", PCCL_ALLGATHER}, {"all-gather", PCCL_ALLGATHER}, {"ALL_TO_ALL", PCCL_ALLTOALL},
-                {"bcast", PCCL_BROADCAST}, {"Reduce-Scatter", PCCL_REDUCE_SCATTER}, {"reducescatter", PCCL_REDUCE_SCATTER},
+    } good[] = {{"AllGather", PCCL_ALLGATHER},           {"all-gather", PCCL_ALLGATHER},
+                {"ALL_TO_ALL", PCCL_ALLTOALL},           {"bcast", PCCL_BROADCAST},
+                {"Reduce-Scatter", PCCL_REDUCE_SCATTER}, {"reducescatter", PCCL_REDUCE_SCATTER},
                 {"all reduce", PCCL_ALLREDUCE}};
     for (uint32_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_int_equal(pccl_collective_parse(good[i].text, &collective, NULL), 0);

@@ -49,8 +49,8 @@ static void test_samples(void **state)
         struct pccl_topology *topology = sample_topology(sizes[i]);
         for (uint32_t kind = 0; kind < SAMPLE_NUM_KINDS; kind++) {
             for (uint32_t variant = 0; variant < (sizes[i] < 9 ? 6 : 2); variant++) {
-                struct pccl_schedule *schedule = sample_schedule(topology, (enum sample_kind)kind, sizes[i], 1 + variant % 3,
-                                                                 11, variant % 2 == 1, variant >= 3);
+                struct pccl_schedule *schedule = sample_schedule(topology, (enum sample_kind)kind, sizes[i],
+                                                                 1 + variant % 3, 11, variant % 2 == 1, variant >= 3);
                 if (schedule != NULL) {
                     check_schedule(schedule, variant);
                 }
@@ -129,9 +129,9 @@ static void test_economy(void **state)
         enum sample_kind kind;
         uint32_t copies, scratch;
     } cases[] = {
-        {SAMPLE_RING_ALLGATHER, 1, 0}, {SAMPLE_BRUCK_ALLGATHER, 1, 0}, {SAMPLE_DIRECT_ALLTOALL, 1, 0},
+        {SAMPLE_RING_ALLGATHER, 1, 0},  {SAMPLE_BRUCK_ALLGATHER, 1, 0},    {SAMPLE_DIRECT_ALLTOALL, 1, 0},
         {SAMPLE_CHAIN_BROADCAST, 0, 0}, {SAMPLE_BINOMIAL_BROADCAST, 0, 0}, {SAMPLE_RING_REDUCE_SCATTER, 0, 3},
-        {SAMPLE_RING_ALLREDUCE, 0, 3}, {SAMPLE_DOUBLING_ALLREDUCE, 0, 2}, {SAMPLE_DISSEMINATION_BARRIER, 0, 0},
+        {SAMPLE_RING_ALLREDUCE, 0, 3},  {SAMPLE_DOUBLING_ALLREDUCE, 0, 2}, {SAMPLE_DISSEMINATION_BARRIER, 0, 0},
     };
     struct pccl_topology *topology = sample_topology(16);
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -193,9 +193,12 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples),        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_one_rank_alone), cmocka_unit_test(test_economy),
-        cmocka_unit_test(test_star_barrier_is_linear), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_samples),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_one_rank_alone),
+        cmocka_unit_test(test_economy),
+        cmocka_unit_test(test_star_barrier_is_linear),
+        cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,10 +140,10 @@ static void test_digest(void **state)
     uint32_t count = 0;
     for (uint32_t kind = 0; kind < SAMPLE_NUM_KINDS; kind++) {
         for (uint32_t variant = 0; variant < 3; variant++) {
-            struct pccl_schedule *schedule = sample_schedule(topology, (enum sample_kind)kind, DEVICES, 1 + variant % 2,
-                                                             16 + variant, false, false);
-            struct pccl_schedule *again = sample_schedule(topology, (enum sample_kind)kind, DEVICES, 1 + variant % 2,
-                                                          16 + variant, false, false);
+            struct pccl_schedule *schedule =
+                sample_schedule(topology, (enum sample_kind)kind, DEVICES, 1 + variant % 2, 16 + variant, false, false);
+            struct pccl_schedule *again =
+                sample_schedule(topology, (enum sample_kind)kind, DEVICES, 1 + variant % 2, 16 + variant, false, false);
             if (schedule != NULL && (variant == 0 || schedule->demand->collective != PCCL_BARRIER)) {
                 digests[count++] = pccl_schedule_digest(schedule);
                 assert_true(pccl_schedule_digest(again) == digests[count - 1]);

@@ -111,8 +111,9 @@ static void test_round_trip(void **state)
         struct pccl_topology *topology = sample_topology(num_ranks);
         for (uint32_t kind = 0; kind < SAMPLE_NUM_KINDS; kind++) {
             for (uint32_t variant = 0; variant < 4; variant++) {
-                struct pccl_schedule *schedule = sample_schedule(topology, (enum sample_kind)kind, num_ranks, 1 + variant,
-                                                                 INT64_C(1) << (20 * variant / 2), variant == 1, variant == 2);
+                struct pccl_schedule *schedule =
+                    sample_schedule(topology, (enum sample_kind)kind, num_ranks, 1 + variant,
+                                    INT64_C(1) << (20 * variant / 2), variant == 1, variant == 2);
                 if (schedule != NULL) {
                     check_round_trip(topology, schedule);
                 }
@@ -144,14 +145,15 @@ static void test_other_topology(void **state)
     pccl_topology_free(other);
 }
 
-/* --- by hand ------------------------------------------------------------------------------------------------------- */
+/* --- by hand ------------------------------------------------------------------------------------------------------ */
 
 static void test_demand_by_hand(void **state)
 {
     (void)state;
-    static const char text[] = "{\"format\": \"pccl-demand\", \"version\": 1, \"devices\": [\"d3\", 1, \"d0\"], \"chunks\": ["
-                               "{\"bytes\": 65536, \"sources\": [0], \"targets\": [2, 1]},"
-                               "{\"bytes\": \"9007199254740993\", \"sources\": [1, 2], \"targets\": [0]}]}";
+    static const char text[] =
+        "{\"format\": \"pccl-demand\", \"version\": 1, \"devices\": [\"d3\", 1, \"d0\"], \"chunks\": ["
+        "{\"bytes\": 65536, \"sources\": [0], \"targets\": [2, 1]},"
+        "{\"bytes\": \"9007199254740993\", \"sources\": [1, 2], \"targets\": [0]}]}";
     struct pccl_topology *topology = sample_topology(4);
     struct pccl_demand *demand;
     put_file(text, sizeof text - 1);
@@ -183,8 +185,9 @@ static void test_schedule_by_hand(void **state)
 {
     (void)state;
     /* Links of four devices: 0 is from 0 to 1, 4 from 1 to 2. */
-    static const char text[] = HEAD "\"paths\": [\"0\", \"4\"], \"steps\": [{\"step\": 3, \"messages\": \"0:0,2-3 0:1\"},"
-                                    "{\"step\": 7, \"messages\": \"1:0-3\"}]}";
+    static const char text[] =
+        HEAD "\"paths\": [\"0\", \"4\"], \"steps\": [{\"step\": 3, \"messages\": \"0:0,2-3 0:1\"},"
+             "{\"step\": 7, \"messages\": \"1:0-3\"}]}";
     struct pccl_topology *topology = sample_topology(4);
     struct pccl_schedule *schedule;
     put_file(text, sizeof text - 1);
@@ -242,12 +245,16 @@ static void test_broken_schedules(void **state)
         {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:\"}]}", "chunk numbers below 4"},
         {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:4\"}]}", "chunk numbers below 4"},
         {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:2-2\"}]}", "chunk numbers below 4"},
-        {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:1-4000000000\"}]}", "chunk numbers below 4"},
+        {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:1-4000000000\"}]}",
+         "chunk numbers below 4"},
         {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:1,1\"}]}", "twice"},
         {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:1 \"}]}", "a space and another message"},
-        {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:1;0:2\"}]}", "a space and another message"},
+        {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": \"0:1;0:2\"}]}",
+         "a space and another message"},
         {HEAD "\"paths\": [\"0\"], \"steps\": [{\"messages\": \"0:1\"}]}", "step: missing"},
-        {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 1, \"messages\": \"0:1\"}, {\"step\": 1, \"messages\": \"0:2\"}]}", "step"},
+        {HEAD
+         "\"paths\": [\"0\"], \"steps\": [{\"step\": 1, \"messages\": \"0:1\"}, {\"step\": 1, \"messages\": \"0:2\"}]}",
+         "step"},
         {HEAD "\"paths\": [\"0\"], \"steps\": [{\"step\": 0, \"messages\": 5}]}", "string"},
         {HEAD "\"digest\": \"0123456789abcdef\"}", "of the contents"},
     };
@@ -266,7 +273,7 @@ static void test_broken_schedules(void **state)
     pccl_topology_free(topology);
 }
 
-/* --- random damage --------------------------------------------------------------------------------------------------- */
+/* --- random damage ------------------------------------------------------------------------------------------------ */
 
 static void damage(char *text, size_t *length, struct pccl__random *random)
 {
@@ -299,9 +306,9 @@ static void test_damaged(void **state)
     for (uint64_t seed = 0; seed < 3000; seed++) {
         struct pccl__random random = {.state = seed};
         enum sample_kind kind = (enum sample_kind)pccl__random_below(&random, SAMPLE_NUM_KINDS);
-        struct pccl_schedule *schedule = seed % 3 == 0
-            ? sample_random(topology, sample_custom_demand(4, seed % 2 == 1, false, &random), &random)
-            : sample_schedule(topology, kind, 4, 2, 64, false, seed % 2 == 1);
+        struct pccl_schedule *schedule =
+            seed % 3 == 0 ? sample_random(topology, sample_custom_demand(4, seed % 2 == 1, false, &random), &random)
+                          : sample_schedule(topology, kind, 4, 2, 64, false, seed % 2 == 1);
         assert_int_equal(pccl_schedule_write(schedule, topology, file_path, NULL), 0);
         pccl_schedule_free(schedule);
         size_t length;

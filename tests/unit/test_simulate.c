@@ -77,8 +77,8 @@ struct sent {
 };
 
 /* Each message carries a chunk of its own. */
-static void check_times(const struct pccl_topology *topology, const struct sent *sent, uint32_t count, const int64_t *start_ps,
-                        const int64_t *finish_ps)
+static void check_times(const struct pccl_topology *topology, const struct sent *sent, uint32_t count,
+                        const int64_t *start_ps, const int64_t *finish_ps)
 {
     static const uint32_t links[3][2] = {{0, 2}, {1, 2}, {0, 3}};
     static const uint32_t ends[3][2] = {{0, 2}, {1, 2}, {0, 1}};
@@ -89,8 +89,8 @@ static void check_times(const struct pccl_topology *topology, const struct sent 
         holders[2 * i + 1] = ends[sent[i].path][1];
         chunks[i] = (struct pccl_chunk){sent[i].bytes, 2 * i, 1, 2 * i + 1, 1};
     }
-    struct pccl_demand pattern = {.num_ranks = 3, .num_chunks = count, .chunks = chunks, .num_holders = 2 * count,
-                                  .holders = holders};
+    struct pccl_demand pattern = {
+        .num_ranks = 3, .num_chunks = count, .chunks = chunks, .num_holders = 2 * count, .holders = holders};
     struct pccl_request request = {.collective = PCCL_CUSTOM, .num_ranks = 3, .devices = devices, .custom = &pattern};
     struct pccl_demand *demand;
     struct pccl_schedule *schedule;
@@ -146,9 +146,9 @@ static void test_overheads(void **state)
 {
     (void)state;
     struct pccl_topology *topology = small_topology(1000, 100, PCCL_NONE);
-    /* a's CPU sends at 1000 and 2000, b's at 1000. At c: the message of b arrives at 1000 + 12 + 3, that of a, held up at
-     * s-c until 1000 + 5 + 3 = start + 3, at 1005 + 10 + 3: c's CPU receives until 1115, then until 1215. At b: arrives at
-     * 2000 + 14 + 1. */
+    /* a's CPU sends at 1000 and 2000, b's at 1000. At c: the message of b arrives at 1000 + 12 + 3, that of a, held up
+     * at s-c until 1000 + 5 + 3 = start + 3, at 1005 + 10 + 3: c's CPU receives until 1115, then until 1215. At b: arrives
+     * at 2000 + 14 + 1. */
     static const struct sent sent[] = {{0, B_C, 1}, {0, A_C, 1}, {0, A_B, 1}};
     static const int64_t start[] = {1000, 1005, 2000}, finish[] = {1115, 1215, 2115};
     check_times(topology, sent, 3, start, finish);
@@ -192,7 +192,8 @@ static void test_refusals(void **state)
 {
     (void)state;
     struct pccl_topology *topology = sample_topology(4), *other = sample_topology(3);
-    struct pccl_schedule *schedule = sample_schedule(topology, SAMPLE_RING_ALLGATHER, 4, 1, INT64_MAX / 4, false, false);
+    struct pccl_schedule *schedule =
+        sample_schedule(topology, SAMPLE_RING_ALLGATHER, 4, 1, INT64_MAX / 4, false, false);
     struct pccl_simulation simulation = {0};
     assert_int_equal(pccl_simulate(topology, schedule, &simulation, NULL), PCCL_ERR_OVERFLOW);
     assert_int_equal(pccl_simulate(other, schedule, &simulation, NULL), PCCL_ERR_INVALID);
@@ -213,7 +214,7 @@ struct busy {
 struct reading {
     const struct pccl_topology *topology;
     const struct pccl_schedule *schedule;
-    int64_t *have;      /* [vertex][chunk] since when */
+    int64_t *have; /* [vertex][chunk] since when */
     int64_t *capacity, *finish;
     struct busy *busy; /* of all CPUs, in any order */
     uint32_t num_busy;
@@ -300,12 +301,15 @@ static void read_receives(struct reading *reading, uint32_t first, uint32_t end)
         const uint32_t *chunks = pccl_message_chunks(schedule, &schedule->messages[i], &count);
         for (uint32_t j = 0; j < count; j++) {
             int64_t *have = &reading->have[target * schedule->demand->num_chunks + chunks[j]];
-            *have = schedule->messages[i].reduce || schedule->demand->collective == PCCL_BARRIER ? max(*have, reading->finish[i]) : reading->finish[i];
+            *have = schedule->messages[i].reduce || schedule->demand->collective == PCCL_BARRIER
+                        ? max(*have, reading->finish[i])
+                        : reading->finish[i];
         }
     }
 }
 
-static void compare_with_reading(const struct pccl_topology *topology, const struct pccl_schedule *schedule, uint64_t seed)
+static void compare_with_reading(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
+                                 uint64_t seed)
 {
     uint32_t count = schedule->num_messages;
     struct reading reading = {.topology = topology, .schedule = schedule};
@@ -324,8 +328,8 @@ static void compare_with_reading(const struct pccl_topology *topology, const str
     assert_int_equal(pccl_simulate(topology, schedule, &simulation, NULL), 0);
     for (uint32_t i = 0; i < count; i++) {
         if (finish_ps[i] != reading.finish[i]) {
-            fail_msg("seed %llu: message %u ends at %lld, %lld expected", (unsigned long long)seed, i, (long long)finish_ps[i],
-                     (long long)reading.finish[i]);
+            fail_msg("seed %llu: message %u ends at %lld, %lld expected", (unsigned long long)seed, i,
+                     (long long)finish_ps[i], (long long)reading.finish[i]);
         }
     }
     free(reading.have);
@@ -343,12 +347,14 @@ static struct pccl_topology *random_topology(uint32_t num_devices, struct pccl__
         char name[16];
         snprintf(name, sizeof name, "d%u", i);
         uint32_t device = pccl_topology_add_device(builder, name);
-        pccl_topology_set_overheads(builder, device, pccl__random_below(random, 3) * 50, pccl__random_below(random, 3) * 70);
+        pccl_topology_set_overheads(builder, device, pccl__random_below(random, 3) * 50,
+                                    pccl__random_below(random, 3) * 70);
     }
     for (uint32_t i = 0; i < num_devices; i++) {
         for (uint32_t j = 0; j < num_devices; j++) {
             if (i != j) {
-                pccl_topology_add_link(builder, i, j, pccl__random_below(random, 400), pccl__random_below(random, 20000000),
+                pccl_topology_add_link(builder, i, j, pccl__random_below(random, 400),
+                                       pccl__random_below(random, 20000000),
                                        pccl__random_below(random, 2) == 0 ? PCCL_NONE : pccl__random_below(random, 4));
             }
         }
@@ -369,8 +375,9 @@ static void test_random(void **state)
         bool unicast = collective == PCCL_ALLTOALL || collective == PCCL_SCATTER || collective == PCCL_GATHER;
         struct pccl_schedule *schedule;
         if (unicast) { /* random schedules send such chunks from several places; see what is approximate */
-            enum sample_kind kind = seed % 2 == 0 ? SAMPLE_RING_ALLTOALL
-                                    : seed % 3 == 0 ? SAMPLE_LINEAR_GATHER : SAMPLE_BINOMIAL_SCATTER;
+            enum sample_kind kind = seed % 2 == 0   ? SAMPLE_RING_ALLTOALL
+                                    : seed % 3 == 0 ? SAMPLE_LINEAR_GATHER
+                                                    : SAMPLE_BINOMIAL_SCATTER;
             schedule = sample_schedule(topology, kind, num_ranks, 2, 90, false, true);
         } else {
             schedule = sample_random(topology, sample_demand(collective, num_ranks, 2, 90, false, true), &random);
@@ -384,9 +391,10 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_textbook),        cmocka_unit_test(test_cut_through), cmocka_unit_test(test_shared_capacity),
-        cmocka_unit_test(test_overheads),       cmocka_unit_test(test_small_and_large),
-        cmocka_unit_test(test_refusals),        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_textbook),        cmocka_unit_test(test_cut_through),
+        cmocka_unit_test(test_shared_capacity), cmocka_unit_test(test_overheads),
+        cmocka_unit_test(test_small_and_large), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

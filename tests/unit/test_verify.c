@@ -65,20 +65,20 @@ static void expect_accepted(const struct plan *plan, uint64_t seed)
 {
     struct pccl_error error = {""};
     if (verify_schedule(plan, &error) != 0) {
-        fail_msg("schedule %s, %u ranks, seed %llu: %s", plan->schedule->method, plan->num_ranks, (unsigned long long)seed,
-                 error.message);
+        fail_msg("schedule %s, %u ranks, seed %llu: %s", plan->schedule->method, plan->num_ranks,
+                 (unsigned long long)seed, error.message);
     }
     if (verify_programs(plan, &error) != 0) {
-        fail_msg("programs of %s, %u ranks, seed %llu: %s", plan->schedule->method, plan->num_ranks, (unsigned long long)seed,
-                 error.message);
+        fail_msg("programs of %s, %u ranks, seed %llu: %s", plan->schedule->method, plan->num_ranks,
+                 (unsigned long long)seed, error.message);
     }
 }
 
 #define EXPECT_SCHEDULE_REJECTED(plan, part) expect_rejected(verify_schedule, plan, part, __LINE__)
 #define EXPECT_PROGRAMS_REJECTED(plan, part) expect_rejected(verify_programs, plan, part, __LINE__)
 
-static void expect_rejected(int (*verify)(const struct plan *, struct pccl_error *), const struct plan *plan, const char *part,
-                            int line)
+static void expect_rejected(int (*verify)(const struct plan *, struct pccl_error *), const struct plan *plan,
+                            const char *part, int line)
 {
     struct pccl_error error = {""};
     int status = verify(plan, &error);
@@ -601,7 +601,8 @@ static void test_changed_programs(void **state)
 
 static void change_schedule(struct pccl_schedule *schedule, struct pccl__random *random)
 {
-    uint32_t i = pccl__random_below(random, schedule->num_messages), j = pccl__random_below(random, schedule->num_messages);
+    uint32_t i = pccl__random_below(random, schedule->num_messages),
+             j = pccl__random_below(random, schedule->num_messages);
     struct pccl_message *messages = schedule->messages;
     switch (pccl__random_below(random, 6)) {
     case 0: { /* swap contents, keeping the steps */
@@ -642,7 +643,8 @@ static void test_changed_schedules(void **state)
             pccl_program_free(plan.programs[i]);
             plan.programs[i] = NULL;
         }
-        for (uint32_t changes = 1 + pccl__random_below(&random, 2); changes > 0 && plan.schedule->num_messages > 0; changes--) {
+        for (uint32_t changes = 1 + pccl__random_below(&random, 2); changes > 0 && plan.schedule->num_messages > 0;
+             changes--) {
             change_schedule(plan.schedule, &random);
         }
         if (verify_schedule(&plan, NULL) == 0) {
