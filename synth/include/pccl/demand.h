@@ -72,15 +72,15 @@ struct pccl_demand {
     uint32_t num_holders;
     const uint32_t *holders; /* pool of ranks, ascending within each chunk's range; ranges may share entries */
     const uint32_t *devices; /* [num_ranks], own copy */
-    const uint32_t *holder_slots; /* custom only, else NULL: [num_holders] the slot of piece 0 at that rank, in blocks */
-    const uint32_t *num_blocks;   /* custom only, else NULL: [2 * num_ranks] input blocks, then output blocks of each rank */
+    const uint32_t *holder_slots; /* custom only, else NULL: [num_holders] which block of the rank's own it is */
+    const uint32_t *num_blocks;   /* custom only, else NULL: [2 * num_ranks] input blocks, then output blocks */
 };
 
 /* Most chunks, and most slots of an area, that a demand may have. */
 #define PCCL_MAX_CHUNKS ((1u << 30) - 1)
 
-/* Cuts a request into `pieces` per block. The caller frees *demand with pccl_demand_free. Errors: PCCL_ERR_INVALID for a
- * request that breaks a rule above, PCCL_ERR_OVERFLOW if the chunks are too many or all bytes together exceed 2^63-1. */
+/* Cuts a request into `pieces` per block. The caller frees *demand with pccl_demand_free. Errors: PCCL_ERR_INVALID for
+ * a request that breaks a rule above, PCCL_ERR_OVERFLOW if the chunks are too many or all bytes exceed 2^63-1. */
 int pccl_demand_create(const struct pccl_request *request, uint32_t pieces, struct pccl_demand **demand,
                        struct pccl_error *error);
 void pccl_demand_free(struct pccl_demand *demand);
@@ -89,7 +89,8 @@ void pccl_demand_free(struct pccl_demand *demand);
  * of reduce). */
 uint32_t pccl_demand_num_input_slots(const struct pccl_demand *demand, uint32_t rank);
 uint32_t pccl_demand_num_output_slots(const struct pccl_demand *demand, uint32_t rank);
-/* Slot where `rank` (below num_ranks; chunk below num_chunks) finds its own (contribution to) chunk before, or must find it after; PCCL_NONE if it does not.
+/* Slot where `rank` (below num_ranks) finds its own (contribution to) `chunk` (below num_chunks) before, or must find it
+ * after; PCCL_NONE if it does not.
  *   allgather: in p, out chunk          gather: in p, out (root) chunk
  *   scatter: in (root) chunk, out p     reduce_scatter: in chunk, out p
  *   alltoall: in destination*P+p, out source*P+p

@@ -26,7 +26,7 @@ enum pccl_operation_kind {
     PCCL_OP_SEND,    /* slots[0..n) in order, as one message to peer */
     PCCL_OP_RECEIVE, /* one message from peer into slots[0..n) */
     PCCL_OP_COPY,    /* slots[i] -> slots[n+i]; nothing to do where both are the same bytes (in place) */
-    PCCL_OP_REDUCE   /* slots[i] op slots[n+i] -> slots[2n+i], left operand first; the destination may be either operand */
+    PCCL_OP_REDUCE   /* slots[i] op slots[n+i] -> slots[2n+i], left operand first; the target may be either operand */
 };
 
 struct pccl_operation {
@@ -34,7 +34,7 @@ struct pccl_operation {
     uint32_t peer;      /* rank in the group; PCCL_NONE for local operations */
     uint32_t first_slot, num_slots; /* n = num_slots; 1, 2 or 3 times n entries from slots[first_slot], right after
                                        those of the operation before; so do the successors */
-    uint32_t num_waits;             /* how many operations must complete (or be posted, see next_in_lane) before this one starts */
+    uint32_t num_waits; /* operations that must complete (or be posted, see next_in_lane) before this one starts */
     uint32_t first_successor, num_successors; /* operations released when this one completes, in successors[] */
     uint32_t next_in_lane; /* next operation of the same kind with the same peer, released when this one is *posted*, so
                               that both ends of a pair post in the same order; PCCL_NONE if last or local */

@@ -5,8 +5,9 @@
  * Meaning. Messages are sorted by step. A message carries the state its sender has after every message of a smaller step
  * has been delivered, so two messages of one step exchange old values (recursive doubling). On arrival the receiver's
  * state of each chunk carried is replaced (reduce = 0) or combined with what arrives (reduce = 1; operands in order of
- * their lowest contributing rank, so that all ranks compute the same expression). A rank's first state of a chunk is
- * its own contribution if it is a source. Messages between one pair of devices are received in the order (step, index). */
+ * their lowest contributing rank, so that all ranks compute the same expression; a receiver without a state takes what
+ * arrives). A rank's first state of a chunk is its own contribution if it is a source. Messages between one pair of
+ * devices are received in the order (step, index). */
 #ifndef PCCL_SCHEDULE_H
 #define PCCL_SCHEDULE_H
 
@@ -63,7 +64,8 @@ int pccl_schedule_add(struct pccl_schedule *schedule, uint32_t step, uint32_t pa
 int pccl_schedule_seal(struct pccl_schedule *schedule);
 
 /* The chunks of a message: *count of them, at the returned address (valid until the schedule changes). */
-const uint32_t *pccl_message_chunks(const struct pccl_schedule *schedule, const struct pccl_message *message, uint32_t *count);
+const uint32_t *pccl_message_chunks(const struct pccl_schedule *schedule, const struct pccl_message *message,
+                                    uint32_t *count);
 
 /* FNV-1a over demand, paths and messages in a fixed byte order: equal on every machine for equal schedules. */
 uint64_t pccl_schedule_digest(const struct pccl_schedule *schedule);

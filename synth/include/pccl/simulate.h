@@ -16,7 +16,7 @@ struct pccl_simulation {
     int64_t *link_bytes; /* optional [num_links]: bytes that crossed each link */
 };
 
-int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedule *schedule, struct pccl_simulation *simulation,
-                  struct pccl_error *error);
+int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
+                  struct pccl_simulation *simulation, struct pccl_error *error);
 
 #endif

@@ -15,6 +15,7 @@ int pccl_verify_schedule(const struct pccl_topology *topology, const struct pccl
  * addition: every two accesses to one slot of which one writes are ordered by a dependency; nothing writes the input;
  * message lengths agree at both ends; nothing is left unreceived; no deadlock with any window >= 1 (see doc/design.md);
  * the same holds with input laid over output (in place). */
-int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_program *const *programs, struct pccl_error *error);
+int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_program *const *programs,
+                         struct pccl_error *error);
 
 #endif
