@@ -76,9 +76,10 @@ libpcclsynth_la_SOURCES = \
 	synth/base/random.h \
 	synth/check/bound.c \
 	synth/check/bound_cut.c \
-	synth/check/bound_distance.c \
 	synth/check/bound_flow.c \
 	synth/check/bound_grid.c \
+	synth/check/bound_latency.c \
+	synth/check/bound_price.c \
 	synth/check/bounding.h \
 	synth/check/expressions.c \
 	synth/check/expressions.h \
@@ -91,6 +92,8 @@ libpcclsynth_la_SOURCES = \
 	synth/check/verify_races.c \
 	synth/check/verify_schedule.c \
 	synth/check/verify_values.c \
+	synth/check/ways.c \
+	synth/check/ways.h \
 	synth/io/demand.c \
 	synth/io/demand.h \
 	synth/io/json.c \

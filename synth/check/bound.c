@@ -193,8 +193,11 @@ static int bound_bytes(struct pccl__bounding *bounding)
     if (status == 0) {
         status = pccl__bound_grid(bounding, &is_grid);
     }
-    if (status == 0 && !is_grid) { /* on a grid, some dimension's sum is never below the sum over all */
-        status = pccl__bound_distance_sum(bounding);
+    /* On a whole grid with equal blocks no lengths of links prove more than the cuts do. */
+    const struct pccl_request *request = bounding->request;
+    bool whole = request->num_ranks == bounding->topology->num_devices && request->block_bytes == NULL;
+    if (status == 0 && !(is_grid && whole)) {
+        status = pccl__bound_price(bounding);
     }
     return status != 0 ? status : pccl__bound_flow(bounding);
 }

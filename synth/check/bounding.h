@@ -81,12 +81,15 @@ int pccl__bound_cuts(struct pccl__bounding *bounding);
 /* Cuts across each dimension. *is_grid: they were made, as the topology is a grid without other links. */
 int pccl__bound_grid(struct pccl__bounding *bounding, bool *is_grid);
 
-/* --- distances (bound_distance.c) -------------------------------------------------------------------------------- */
+/* --- latency (bound_latency.c) ----------------------------------------------------------------------------------- */
 
 /* Latency of the farthest pair, tree bounds of LogP. Fails with PCCL_ERR_UNREACHABLE. */
 int pccl__bound_latency(struct pccl__bounding *bounding, struct pccl_error *error);
-/* All-to-all and custom: sum of bytes times distance over the sum of capacities. */
-int pccl__bound_distance_sum(struct pccl__bounding *bounding);
+
+/* --- prices (bound_price.c) -------------------------------------------------------------------------------------- */
+
+/* All-to-all and custom: sum of bytes times distance over the sum of capacities, for several lengths of links. */
+int pccl__bound_price(struct pccl__bounding *bounding);
 
 /* --- flows (bound_flow.c) ---------------------------------------------------------------------------------------- */
 
