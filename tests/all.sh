@@ -16,7 +16,10 @@ run_units() {
     for program in "$build/$1"/tests/unit/test_* "$build/$1/tests/fuzz/replay"; do
         case $program in
         *.o | *.log | *.trs | *'*') ;;
-        *) run "$2-${program##*/test_}" 300 "$program" || true ;;
+        *)
+            name=${program##*/}
+            run "$2-${name#test_}" 300 "$program" || true
+            ;;
         esac
     done
 }

@@ -67,6 +67,19 @@ static void make_and_free(int number)
     }
 }
 
+/* Made and freed without any use: nothing may be planned or kept for that. */
+static void make_in_vain(int number)
+{
+    const long early = resident_kib();
+    for (int i = 0; i < number; i++) {
+        MPI_Comm comm;
+        check_case("unused communicator %d of %d", i, number);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_free(&comm);
+    }
+    check_that(resident_kib() - early <= 512, "grew by %ld KiB", resident_kib() - early);
+}
+
 static void leave_some(void)
 {
     for (int i = 0; i < 40; i++) {
@@ -95,6 +108,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     make_and_free(number);
+    make_in_vain(2 * number);
     leave_some();
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, barrier_at_the_end, &key, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);

@@ -111,12 +111,40 @@ static void test_reduce(MPI_Comm comm, const char *name, int count)
     free(again);
 }
 
+/* Zeros of both signs and NaNs of several payloads: which one an operator keeps depends on the order of its operands, and
+ * on whether a vector or a scalar instruction does it. */
+static void test_odd_numbers(MPI_Op op, const char *name, int count)
+{
+    static const uint64_t odd[] = {0, UINT64_C(1) << 63, UINT64_C(0x7ff8000000000001), UINT64_C(0xfff8000000000002),
+                                   UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff0000000000000)};
+    struct random random = {.state = (uint64_t)count};
+    const size_t bytes = (size_t)count * sizeof(double);
+    double *operand = malloc(bytes), *first = malloc(bytes), *again = malloc(bytes);
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    check_case("allreduce, %s of %d zeros, NaNs and infinities", name, count);
+    random.state += (uint64_t)rank << 32;
+    for (int i = 0; i < count; i++) {
+        memcpy(&operand[i], &odd[random_below(&random, 6)], sizeof(double));
+    }
+    MPI_Allreduce(operand, first, count, MPI_DOUBLE, op, MPI_COMM_WORLD);
+    compare_with_rank_0(first, again, count, MPI_COMM_WORLD);
+    MPI_Allreduce(operand, again, count, MPI_DOUBLE, op, MPI_COMM_WORLD);
+    check_that(memcmp(first, again, bytes) == 0, "second call differs");
+    MPI_Allreduce(MPI_IN_PLACE, operand, count, MPI_DOUBLE, op, MPI_COMM_WORLD);
+    compare_with_rank_0(operand, again, count, MPI_COMM_WORLD);
+    add_to_digest(first, count);
+    free(operand);
+    free(first);
+    free(again);
+}
+
 int main(int argc, char **argv)
 {
     static const int counts[] = {1, 2, 7, 100, 1500, 9000, 70001};
     MPI_Comm reversed;
     uint64_t *digests;
-    int rank, size, status;
+    int rank, size;
     check_init(&argc, &argv, "order");
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -125,6 +153,10 @@ int main(int argc, char **argv)
         test_allreduce(MPI_COMM_WORLD, "world", counts[i]);
         test_allreduce(reversed, "reversed", counts[i]);
         test_reduce(MPI_COMM_WORLD, "world", counts[i]);
+        test_odd_numbers(MPI_SUM, "sum", counts[i]);
+        test_odd_numbers(MPI_MAX, "max", counts[i]);
+        test_odd_numbers(MPI_MIN, "min", counts[i]);
+        test_odd_numbers(MPI_PROD, "prod", counts[i]);
     }
     MPI_Comm_free(&reversed);
     digests = calloc((size_t)size, sizeof(*digests));
@@ -136,6 +168,5 @@ int main(int argc, char **argv)
     if (rank == 0) {
         printf("digest %016llx\n", (unsigned long long)digest);
     }
-    status = check_finalize();
-    return status;
+    return check_finalize();
 }

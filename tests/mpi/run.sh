@@ -1,11 +1,12 @@
 #!/bin/sh
 # Runs the MPI tests over pccl: one line per test, PASS, FAIL (with the command to repeat it) or SKIP. See launch.sh for
-# the environment. tests/mpi/run.sh [GROUP...]: groups are matrix programs settings agreement large; default: all.
+# the environment. tests/mpi/run.sh [GROUP...]: groups are matrix programs hosts settings agreement
+# large; default: all.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$source/tests/mpi/launch.sh"
 here=$source/tests/mpi
-groups=${*:-matrix programs settings agreement large}
+groups=${*:-matrix programs hosts settings agreement large}
 
 chosen() {
     case " $groups " in
@@ -69,7 +70,6 @@ programs() {
     test_lowering
 }
 
-# 10,000 communicators. Quiet but for the one line that shows that pccl is at work.
 test_many() {
     launch communicators-many-2 2 90 "" communicators_many 10000
     launch communicators-many-5 5 90 "$(topology ring:5)" communicators_many 3000
@@ -118,6 +118,18 @@ expect() {
         fi
     done
     judge "$1" "$4" "${5:-}"
+}
+
+# Ranks on several hosts, unevenly, as Open MPI itself sees it: only the names are made up, all run here.
+hosts() {
+    if ! unshare --uts true 2>"$logs/unshare.log"; then
+        skip hosts "no right to make UTS namespaces"
+        return
+    fi
+    several="--mca plm rsh --mca plm_rsh_agent $here/agent.sh --mca plm_rsh_no_tree_spawn 1 --mca btl vader,self,tcp"
+    launch hosts-3+4 7 90 "$several --host alpha:3,beta:4" collectives roots comms counts
+    launch hosts-1+3+2 6 90 "$several --host alpha:1,beta:3,gamma:2 --map-by node" collectives types reductions random
+    launch hosts-in-file 4 60 "$several --host d2:2,d0:1,d3:1 $(topology ring:4)" collectives roots random
 }
 
 # Values that are wrong or unusual: said in words, right results in every case.
@@ -188,7 +200,7 @@ if ! build >"$logs/build.log" 2>&1; then
     fail build "the test programs do not compile"
     exit 1
 fi
-for group in matrix programs settings agreement large; do
+for group in matrix programs hosts settings agreement large; do
     if chosen "$group"; then
         "$group"
     fi
