@@ -83,6 +83,8 @@ libpcclsynth_la_SOURCES = \
 	synth/check/bounding.h \
 	synth/check/expressions.c \
 	synth/check/expressions.h \
+	synth/check/nearest.c \
+	synth/check/nearest.h \
 	synth/check/programs.h \
 	synth/check/simulate.c \
 	synth/check/timeline.c \
@@ -92,8 +94,6 @@ libpcclsynth_la_SOURCES = \
 	synth/check/verify_races.c \
 	synth/check/verify_schedule.c \
 	synth/check/verify_values.c \
-	synth/check/ways.c \
-	synth/check/ways.h \
 	synth/io/demand.c \
 	synth/io/demand.h \
 	synth/io/json.c \

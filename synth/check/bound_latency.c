@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "check/bounding.h"
-#include "check/ways.h"
+#include "check/nearest.h"
 
 #define MAX_LATENCY_WORK (UINT64_C(1) << 19) /* links looked at */
 
@@ -84,11 +84,11 @@ static int64_t rooted_time(const struct pccl__bounding *bounding, uint32_t rank)
 }
 
 /* Bounds from the distances between one rank and all others; ways->backwards: the rank is the receiver. */
-static int bound_rank(struct pccl__bounding *bounding, struct pccl__ways *ways, uint32_t rank, struct pccl_error *error)
+static int bound_rank(struct pccl__bounding *bounding, struct pccl__nearest *ways, uint32_t rank, struct pccl_error *error)
 {
     const struct pccl_request *request = bounding->request;
     const struct pccl_topology *topology = bounding->topology;
-    pccl__ways_run(ways, request->devices[rank]);
+    pccl__nearest_run(ways, request->devices[rank]);
     for (uint32_t other = 0; other < request->num_ranks; other++) {
         uint32_t source = ways->backwards ? other : rank, target = ways->backwards ? rank : other;
         if (!must_reach(request, source, target)) {
@@ -110,14 +110,14 @@ static int bound_rank(struct pccl__bounding *bounding, struct pccl__ways *ways, 
 }
 
 /* The same for chunks: from the one source, or each contributor, to each target. */
-static int bound_chunks(struct pccl__bounding *bounding, struct pccl__ways *ways, uint32_t rank,
+static int bound_chunks(struct pccl__bounding *bounding, struct pccl__nearest *ways, uint32_t rank,
                         struct pccl_error *error)
 {
     const struct pccl_request *request = bounding->request;
     const struct pccl_topology *topology = bounding->topology;
     const struct pccl_demand *custom = request->custom;
     const struct pccl_vertex *from = &topology->vertices[request->devices[rank]];
-    pccl__ways_run(ways, request->devices[rank]);
+    pccl__nearest_run(ways, request->devices[rank]);
     for (uint32_t c = 0; c < custom->num_chunks; c++) {
         const struct pccl_chunk *chunk = &custom->chunks[c];
         bool is_source = chunk->bytes > 0 && pccl__bound_is_source(custom, chunk, rank);
@@ -140,7 +140,7 @@ static int bound_chunks(struct pccl__bounding *bounding, struct pccl__ways *ways
 }
 
 /* Ranks whose distances are looked at: the root, or as many, evenly spread, as the effort allows. */
-static int bound_farthest(struct pccl__bounding *bounding, struct pccl__ways *ways, struct pccl_error *error)
+static int bound_farthest(struct pccl__bounding *bounding, struct pccl__nearest *ways, struct pccl_error *error)
 {
     const struct pccl_request *request = bounding->request;
     if (pccl_collective_is_rooted(request->collective)) {
@@ -261,14 +261,14 @@ static int bound_tree(struct pccl__bounding *bounding)
 int pccl__bound_latency(struct pccl__bounding *bounding, struct pccl_error *error)
 {
     const struct pccl_topology *topology = bounding->topology;
-    struct pccl__ways ways = {0};
+    struct pccl__nearest ways = {0};
     int64_t *length = pccl__array_new(topology->num_links, sizeof *length);
     int status = length == NULL ? pccl__fail_memory(error) : 0;
     if (status == 0) {
         for (uint32_t l = 0; l < topology->num_links; l++) {
             length[l] = topology->links[l].latency_ps + relay_ps(bounding, topology->links[l].target);
         }
-        status = pccl__ways_init(&ways, bounding, length) != 0 ? pccl__fail_memory(error) : 0;
+        status = pccl__nearest_init(&ways, bounding, length) != 0 ? pccl__fail_memory(error) : 0;
     }
     if (status == 0) {
         status = bound_farthest(bounding, &ways, error);
@@ -276,7 +276,7 @@ int pccl__bound_latency(struct pccl__bounding *bounding, struct pccl_error *erro
     if (status == 0 && bound_tree(bounding) != 0) {
         status = pccl__fail_memory(error);
     }
-    pccl__ways_free(&ways);
+    pccl__nearest_free(&ways);
     free(length);
     return status;
 }

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "check/bounding.h"
-#include "check/ways.h"
+#include "check/nearest.h"
 
 #define MAX_ALWAYS_WORK (UINT64_C(1) << 27) /* links looked at by one evaluation: above, none is made */
 #define MAX_ROUND_WORK (UINT64_C(1) << 19)  /* by each evaluation after the first two: 200 ranks of a grid of 512 */
@@ -21,7 +21,7 @@
 
 struct pricing {
     struct pccl__bounding *bounding;
-    struct pccl__ways ways;
+    struct pccl__nearest ways;
     int64_t *length; /* [num_links] */
     int64_t *time;   /* [num_links] ps_per_mib, rounded down to TIME_BITS; 0 where the capacity does not count */
     int64_t *price;  /* [num_capacities] 0 where it does not count */
@@ -59,7 +59,7 @@ static int64_t rounded(const struct pricing *pricing, int64_t bytes)
 static void book_flow(struct pricing *pricing)
 {
     const struct pccl_topology *topology = pricing->bounding->topology;
-    const struct pccl__ways *ways = &pricing->ways;
+    const struct pccl__nearest *ways = &pricing->ways;
     for (uint32_t i = ways->num_reached - 1; i > 0; i--) {
         uint32_t vertex = ways->order[i];
         const struct pccl_link *link = &topology->links[ways->last_link[vertex]];
@@ -134,7 +134,7 @@ static void evaluate(struct pricing *pricing)
         pricing->farthest[c] = 0;
     }
     for (uint32_t source = 0; source < request->num_ranks; source++) {
-        pccl__ways_run(&pricing->ways, request->devices[source]);
+        pccl__nearest_run(&pricing->ways, request->devices[source]);
         if (pricing->farthest != NULL) {
             spend_chunks(pricing, source);
         } else {
@@ -270,12 +270,12 @@ int pccl__bound_price(struct pccl__bounding *bounding)
         pricing.farthest = pccl__array_new(request->custom->num_chunks, sizeof *pricing.farthest);
         complete = complete && pricing.farthest != NULL;
     }
-    int status = complete ? pccl__ways_init(&pricing.ways, bounding, pricing.length) : PCCL_ERR_MEMORY;
+    int status = complete ? pccl__nearest_init(&pricing.ways, bounding, pricing.length) : PCCL_ERR_MEMORY;
     if (status == 0) {
         round_times(&pricing);
         search_prices(&pricing, work);
     }
-    pccl__ways_free(&pricing.ways);
+    pccl__nearest_free(&pricing.ways);
     free(pricing.farthest);
     free(pricing.flow);
     free(pricing.busy);

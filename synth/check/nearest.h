@@ -1,6 +1,6 @@
 /* Shortest ways from one vertex over links of any lengths, for bounds. */
-#ifndef PCCL__WAYS_H
-#define PCCL__WAYS_H
+#ifndef PCCL__NEAREST_H
+#define PCCL__NEAREST_H
 
 #include "check/bounding.h"
 
@@ -21,7 +21,7 @@ struct pccl__heap {
 void pccl__heap_push(struct pccl__heap *heap, int64_t key, uint32_t value);
 struct pccl__heap_entry pccl__heap_pop(struct pccl__heap *heap);
 
-struct pccl__ways {
+struct pccl__nearest {
     const struct pccl__bounding *bounding;
     const int64_t *length;  /* [num_links] 0 .. PCCL__MAX_LENGTH; only usable links count */
     bool equal;             /* all usable links have the same length: no heap needed */
@@ -33,9 +33,9 @@ struct pccl__ways {
     struct pccl__heap heap;
 };
 
-/* The lengths may change between runs if `equal` is then seen to. Freed with pccl__ways_free even after a failure. */
-int pccl__ways_init(struct pccl__ways *ways, const struct pccl__bounding *bounding, const int64_t *length);
-void pccl__ways_free(struct pccl__ways *ways);
-void pccl__ways_run(struct pccl__ways *ways, uint32_t start);
+/* The lengths may change between runs if `equal` is then seen to. Freed with pccl__nearest_free even after a failure. */
+int pccl__nearest_init(struct pccl__nearest *ways, const struct pccl__bounding *bounding, const int64_t *length);
+void pccl__nearest_free(struct pccl__nearest *ways);
+void pccl__nearest_run(struct pccl__nearest *ways, uint32_t start);
 
 #endif

@@ -1,4 +1,4 @@
-#include "check/ways.h"
+#include "check/nearest.h"
 
 #include <stdlib.h>
 
@@ -28,11 +28,11 @@ struct pccl__heap_entry pccl__heap_pop(struct pccl__heap *heap)
     return top;
 }
 
-int pccl__ways_init(struct pccl__ways *ways, const struct pccl__bounding *bounding, const int64_t *length)
+int pccl__nearest_init(struct pccl__nearest *ways, const struct pccl__bounding *bounding, const int64_t *length)
 {
     const struct pccl_topology *topology = bounding->topology;
     int64_t first = -1;
-    *ways = (struct pccl__ways){.bounding = bounding, .length = length, .equal = true};
+    *ways = (struct pccl__nearest){.bounding = bounding, .length = length, .equal = true};
     for (uint32_t l = 0; l < topology->num_links; l++) {
         if (bounding->usable[l]) {
             first = first < 0 ? length[l] : first;
@@ -48,7 +48,7 @@ int pccl__ways_init(struct pccl__ways *ways, const struct pccl__bounding *boundi
     return complete ? 0 : PCCL_ERR_MEMORY;
 }
 
-void pccl__ways_free(struct pccl__ways *ways)
+void pccl__nearest_free(struct pccl__nearest *ways)
 {
     free(ways->heap.entries);
     free(ways->order);
@@ -57,7 +57,7 @@ void pccl__ways_free(struct pccl__ways *ways)
 }
 
 /* Looks along the links of a vertex whose distance is final. */
-static void expand(struct pccl__ways *ways, uint32_t vertex)
+static void expand(struct pccl__nearest *ways, uint32_t vertex)
 {
     const struct pccl_topology *topology = ways->bounding->topology;
     const uint32_t *first = ways->backwards ? topology->first_in : topology->first_out;
@@ -78,7 +78,7 @@ static void expand(struct pccl__ways *ways, uint32_t vertex)
     }
 }
 
-void pccl__ways_run(struct pccl__ways *ways, uint32_t start)
+void pccl__nearest_run(struct pccl__nearest *ways, uint32_t start)
 {
     for (uint32_t v = 0; v < ways->bounding->topology->num_vertices; v++) {
         ways->distance[v] = PCCL__FAR;
