@@ -191,7 +191,7 @@ large() {
     if [ "$available_mib" -lt 12000 ]; then
         skip large "needs 12000 MiB of memory, $available_mib MiB are available"
     else
-        launch large 2 90 "" large
+        launch large 2 200 "" large
     fi
 }
 
