@@ -6,9 +6,12 @@
 UNIT_TESTS = \
 	tests/unit/test_base \
 	tests/unit/test_bound \
+	tests/unit/test_classical \
 	tests/unit/test_demand \
 	tests/unit/test_generators \
+	tests/unit/test_greedy \
 	tests/unit/test_place \
+	tests/unit/test_portfolio \
 	tests/unit/test_program \
 	tests/unit/test_routes \
 	tests/unit/test_schedule \
@@ -20,7 +23,10 @@ UNIT_TESTS = \
 
 # Schedules to test with, and a machine to run programs on.
 UNIT_SAMPLES = tests/unit/samples.c tests/unit/samples.h
+UNIT_REPLAY = tests/unit/replay.c tests/unit/replay.h
 UNIT_INTERPRETER = tests/unit/interpreter.c tests/unit/interpreter.h
+tests_unit_test_classical_SOURCES = tests/unit/test_classical.c $(UNIT_REPLAY)
+tests_unit_test_portfolio_SOURCES = tests/unit/test_portfolio.c $(UNIT_REPLAY)
 tests_unit_test_bound_SOURCES = tests/unit/test_bound.c tests/unit/open.h $(UNIT_SAMPLES)
 tests_unit_test_generators_SOURCES = tests/unit/test_generators.c tests/unit/open.h
 tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/open.h
