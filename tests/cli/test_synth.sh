@@ -53,3 +53,23 @@ holds "explain: operations" out "send to [0-9]+: "
 check "explain one rank" 0 "$PCCL" explain --rank=3 run1.json
 holds "explain one rank" out "^Operations of rank 3 "
 refuses "explain: no such rank" 2 "expected 0 to 15" "$PCCL" explain --rank=16 run1.json
+
+# A pattern of one's own: rank 0 sends 100 bytes to 1 and 2, ranks 1 and 2 each other 7 bytes.
+cat >pattern.json <<'END'
+{"format": "pccl-demand", "version": 1, "collective": "custom", "devices": [0, 5, 10],
+ "chunks": [{"bytes": 100, "sources": [0], "targets": [1, 2]}, {"bytes": 7, "sources": [1], "targets": [2]},
+            {"bytes": 7, "sources": [2], "targets": [1]}]}
+END
+check "pattern" 0 "$PCCL" synth -t mesh:4x4:routing=none -c pattern.json --relays -o own.json
+check "verify pattern" 0 "$PCCL" verify own.json
+check "explain pattern" 0 "$PCCL" explain own.json
+check "plot pattern" 0 "$PCCL" plot own.json -o own.svg
+check "what if, pattern" 0 "$PCCL" simulate own.json -t torus:4x4:routing=none
+refuses "pattern and size" 2 "the file 'pattern.json' tells that itself" "$PCCL" synth -t mesh:4x4 -c pattern.json -s 8
+refuses "pattern for too few devices" 3 "pattern.json.*devices" "$PCCL" synth -t ring:4 -c pattern.json
+refuses "no such pattern" 4 "absent.json" "$PCCL" synth -t ring:4 -c absent.json
+sed 's/"targets": \[1\]/"targets": [3]/' pattern.json >wrong.json
+refuses "wrong pattern" 3 "wrong.json.*chunks" "$PCCL" synth -t mesh:4x4 -c wrong.json
+printf '{"collective": "scatter", "devices": ["d0.0", "d3.3"], "root": 1, "bytes": 4096}' >scatter.json
+check "scatter from a file" 0 "$PCCL" synth -t mesh:4x4 -c scatter.json --json
+holds "scatter from a file" out '"collective": "scatter".*"bytes": 4096'
