@@ -10,16 +10,19 @@ UNIT_TESTS = \
 	tests/unit/test_demand \
 	tests/unit/test_generators \
 	tests/unit/test_greedy \
+	tests/unit/test_matching \
 	tests/unit/test_multicast \
 	tests/unit/test_place \
 	tests/unit/test_portfolio \
 	tests/unit/test_program \
+	tests/unit/test_reverse \
 	tests/unit/test_routes \
 	tests/unit/test_schedule \
 	tests/unit/test_schedule_io \
 	tests/unit/test_simulate \
 	tests/unit/test_topology \
 	tests/unit/test_topology_io \
+	tests/unit/test_unicast \
 	tests/unit/test_verify
 
 # Schedules to test with, and a machine to run programs on.
@@ -40,6 +43,9 @@ tests_unit_test_demand_SOURCES = tests/unit/test_demand.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_io_SOURCES = tests/unit/test_schedule_io.c $(UNIT_SAMPLES)
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
+tests_unit_test_matching_SOURCES = tests/unit/test_matching.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h
+tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h $(UNIT_SAMPLES)
+tests_unit_test_unicast_SOURCES = tests/unit/test_unicast.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(UNIT_TESTS)
@@ -67,6 +73,9 @@ tests_fuzz_replay_SOURCES = \
 	tests/fuzz/target_schedule.c \
 	tests/fuzz/target_topology.c \
 	tests/fuzz/targets.h
+
+# Figures of the synthesizer, case by case: built by `make check`, run by hand.
+check_PROGRAMS += tests/bench/synth_bench
 
 SCRIPT_TESTS = \
 	tests/check/bench.sh \

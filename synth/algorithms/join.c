@@ -6,14 +6,65 @@
 #include "base/array.h"
 #include "base/error.h"
 
-static int append(struct pccl_schedule *joined, const struct pccl_topology *topology, const struct pccl_schedule *part,
-                  uint32_t first_step)
+/* A chunk and when a phase is done with it, or begins with it. */
+struct use_order {
+    uint32_t block, message, chunk;
+};
+
+static int compare_orders(const void *a, const void *b)
 {
-    uint32_t *paths = pccl__array_new(part->num_paths, sizeof *paths);
-    if (paths == NULL) {
-        return PCCL_ERR_MEMORY;
+    const struct use_order *left = a, *right = b;
+    if (left->block != right->block) {
+        return left->block < right->block ? -1 : 1;
     }
-    int status = 0;
+    if (left->message != right->message) {
+        return left->message < right->message ? -1 : 1;
+    }
+    return left->chunk < right->chunk ? -1 : left->chunk > right->chunk;
+}
+
+/* Chunks by block and, within one, by their first or last message. */
+static void order_chunks(const struct pccl_schedule *part, uint32_t pieces, bool last, struct use_order *order)
+{
+    for (uint32_t c = 0; c < part->demand->num_chunks; c++) {
+        order[c] = (struct use_order){c / pieces, last ? 0 : part->num_messages, c};
+    }
+    for (uint32_t k = 0; k < part->num_messages; k++) {
+        uint32_t count, m = last ? k : part->num_messages - 1 - k;
+        const uint32_t *chunks = pccl_message_chunks(part, &part->messages[m], &count);
+        for (uint32_t i = 0; i < count; i++) {
+            order[chunks[i]].message = m;
+        }
+    }
+    qsort(order, part->demand->num_chunks, sizeof *order, compare_orders);
+}
+
+/* The pieces of a block are alike, so the second phase may call them as it likes: it begins with those that the first has
+ * done first. names: [num_chunks] of the second's chunks in the joined schedule. */
+static int name_chunks(const struct pccl_schedule *first, const struct pccl_schedule *second, uint32_t *names)
+{
+    uint32_t n = second->demand->num_chunks, pieces = second->demand->pieces;
+    struct use_order *done = pccl__array_new(n, sizeof *done), *begun = pccl__array_new(n, sizeof *begun);
+    int status = done == NULL || begun == NULL ? PCCL_ERR_MEMORY : 0;
+    if (status == 0 && first->demand->num_chunks == n) {
+        order_chunks(first, pieces, true, done);
+        order_chunks(second, pieces, false, begun);
+        for (uint32_t i = 0; i < n; i++) {
+            names[begun[i].chunk] = done[i].chunk;
+        }
+    }
+    free(done);
+    free(begun);
+    return status;
+}
+
+/* names: what the part's chunks are called in the joined schedule. */
+static int append(struct pccl_schedule *joined, const struct pccl_topology *topology, const struct pccl_schedule *part,
+                  uint32_t first_step, const uint32_t *names)
+{
+    uint32_t *renamed = pccl__array_new(part->demand->num_chunks, sizeof *renamed);
+    uint32_t *paths = pccl__array_new(part->num_paths, sizeof *paths);
+    int status = paths == NULL || renamed == NULL ? PCCL_ERR_MEMORY : 0;
     for (uint32_t i = 0; i < part->num_paths && status == 0; i++) {
         const struct pccl_path *path = &part->paths[i];
         paths[i] = pccl_schedule_path(joined, topology, part->path_links + path->first_link, path->num_links);
@@ -23,8 +74,12 @@ static int append(struct pccl_schedule *joined, const struct pccl_topology *topo
         const struct pccl_message *message = &part->messages[i];
         uint32_t count;
         const uint32_t *chunks = pccl_message_chunks(part, message, &count);
-        status = pccl_schedule_add(joined, first_step + message->step, paths[message->path], message->reduce, chunks, count);
+        for (uint32_t k = 0; k < count; k++) {
+            renamed[k] = names[chunks[k]];
+        }
+        status = pccl_schedule_add(joined, first_step + message->step, paths[message->path], message->reduce, renamed, count);
     }
+    free(renamed);
     free(paths);
     return status;
 }
@@ -160,10 +215,21 @@ int pccl__schedule_join(const struct pccl__problem *problem, const struct pccl_s
     if (status != 0) {
         return status;
     }
-    status = append(both, problem->topology, first, 0);
-    if (status == 0) {
-        status = append(both, problem->topology, second, count_steps(first));
+    uint32_t *names = pccl__array_new(both->demand->num_chunks, sizeof *names);
+    status = names == NULL ? PCCL_ERR_MEMORY : 0;
+    for (uint32_t c = 0; c < both->demand->num_chunks && status == 0; c++) {
+        names[c] = c;
     }
+    if (status == 0) {
+        status = append(both, problem->topology, first, 0, names);
+    }
+    if (status == 0) {
+        status = name_chunks(first, second, names);
+    }
+    if (status == 0) {
+        status = append(both, problem->topology, second, count_steps(first), names);
+    }
+    free(names);
     if (status == 0) {
         status = pccl_schedule_seal(both);
     }
