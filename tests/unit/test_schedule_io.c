@@ -303,7 +303,7 @@ static void test_damaged(void **state)
     (void)state;
     struct pccl_topology *topology = sample_topology(4);
     uint32_t num_read = 0;
-    for (uint64_t seed = 0; seed < 3000; seed++) {
+    for (uint64_t seed = 0; seed < 1000; seed++) {
         struct pccl__random random = {.state = seed};
         enum sample_kind kind = (enum sample_kind)pccl__random_below(&random, SAMPLE_NUM_KINDS);
         struct pccl_schedule *schedule =
@@ -328,7 +328,7 @@ static void test_damaged(void **state)
             check_round_trip(topology, schedule);
         }
     }
-    assert_in_range(num_read, 100, 2900);
+    assert_in_range(num_read, 30, 970);
     pccl_topology_free(topology);
 }
 

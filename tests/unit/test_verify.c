@@ -232,6 +232,51 @@ static void test_relays(void **state)
     assert_int_equal(verify_relay(true, true, &error), 0);
 }
 
+/* Devices 0 and 1 and 2 round a switch: a message from 0 to the switch, then one from there to each of the others. */
+static int verify_multicast(bool multicast, bool reduces, struct pccl_error *error)
+{
+    struct pccl_topology_builder *builder = pccl_topology_builder_new("hub");
+    static const char *const names[] = {"a", "b", "c"};
+    uint32_t device[3], devices[] = {0, 1, 2}, chunk = 0;
+    for (uint32_t i = 0; i < 3; i++) {
+        device[i] = pccl_topology_add_device(builder, names[i]);
+    }
+    uint32_t hub = pccl_topology_add_switch(builder, "s", multicast);
+    for (uint32_t i = 0; i < 3; i++) {
+        pccl_topology_add_link(builder, device[i], hub, 1, 1, PCCL_NONE);
+        pccl_topology_add_link(builder, hub, device[i], 1, 1, PCCL_NONE);
+    }
+    struct pccl_topology *topology;
+    struct pccl_demand *demand;
+    struct pccl_schedule *schedule;
+    struct pccl_request request = {.collective = reduces ? PCCL_REDUCE : PCCL_BROADCAST, .num_ranks = 3,
+                                   .devices = devices, .bytes = 8};
+    assert_int_equal(pccl_topology_finish(builder, &topology, NULL), 0);
+    assert_int_equal(pccl_demand_create(&request, 1, &demand, NULL), 0);
+    assert_int_equal(pccl_schedule_create(demand, topology, "multicast", &schedule, NULL), 0);
+    static const uint32_t links[] = {0, 3, 5}; /* 0 to the switch, the switch to 1, to 2 */
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t path = pccl_schedule_path(schedule, topology, &links[i], 1);
+        assert_int_equal(pccl_schedule_add(schedule, i > 0, path, reduces, &chunk, 1), 0);
+    }
+    assert_int_equal(pccl_schedule_seal(schedule), 0);
+    int status = pccl_verify_schedule(topology, schedule, false, error);
+    pccl_schedule_free(schedule);
+    pccl_topology_free(topology);
+    return status;
+}
+
+static void test_multicast(void **state)
+{
+    (void)state;
+    struct pccl_error error;
+    assert_int_equal(verify_multicast(true, false, &error), 0);
+    assert_int_equal(verify_multicast(false, false, &error), PCCL_ERR_VERIFY);
+    assert_non_null(strstr(error.message, "can only forward"));
+    assert_int_equal(verify_multicast(true, true, &error), PCCL_ERR_VERIFY);
+    assert_non_null(strstr(error.message, "combines at a switch"));
+}
+
 static uint32_t device_of(const struct plan *plan, uint32_t rank)
 {
     return plan->schedule->demand->devices[rank];
@@ -666,6 +711,7 @@ int main(void)
         cmocka_unit_test(test_schedule_indices),
         cmocka_unit_test(test_schedule_paths),
         cmocka_unit_test(test_relays),
+        cmocka_unit_test(test_multicast),
         cmocka_unit_test(test_schedule_meaning),
         cmocka_unit_test(test_schedule_expressions),
         cmocka_unit_test(test_program_indices),
