@@ -117,7 +117,7 @@ static int64_t best_row(const struct pccl_topology *topology, const struct pccl_
 /* Sums over all cases, in thousandths. */
 struct tally {
     uint64_t cases, behind, worst_behind, gap_sum, worst_gap;
-    char worst_case[96];
+    char worst_case[200];
 };
 
 static void check_case(const struct pccl_topology *topology, const struct pccl_request *request, struct tally *tally)
