@@ -17,15 +17,18 @@ static int convert(const struct cli_arguments *arguments, const struct pccl_topo
     struct pccl_error error = {""};
     struct cli_file file;
     int status = pccl_verify_schedule(topology, schedule, true, &error);
-    if (status)
+    if (status) {
         return cli_fail(status, &error, arguments->operand);
+    }
     int code = cli_file_open(&file, cli_value(arguments, "output"));
-    if (code)
+    if (code) {
         return code;
-    if (strcmp(cli_value(arguments, "to"), "csv") == 0)
+    }
+    if (strcmp(cli_value(arguments, "to"), "csv") == 0) {
         status = convert_csv(topology, schedule, file.stream, &error);
-    else
+    } else {
         status = convert_msccl(schedule, file.stream, &error);
+    }
     return cli_file_close(&file, status ? cli_fail(status, &error, arguments->operand) : CLI_OK);
 }
 
@@ -39,8 +42,9 @@ static int run(const struct cli_arguments *arguments)
         return CLI_USAGE;
     }
     int code = cli_schedule_load(arguments->operand, cli_value(arguments, "topology"), &topology, &schedule);
-    if (code)
+    if (code) {
         return code;
+    }
     code = convert(arguments, topology, schedule);
     pccl_schedule_free(schedule);
     pccl_topology_free(topology);

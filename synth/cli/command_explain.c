@@ -39,10 +39,12 @@ static int compare_candidates(const void *a, const void *b)
 {
     const struct pccl_candidate *left = a, *right = b;
     uint64_t left_ps = (uint64_t)left->makespan_ps, right_ps = (uint64_t)right->makespan_ps; /* -1 comes last */
-    if (left_ps != right_ps)
+    if (left_ps != right_ps) {
         return left_ps < right_ps ? -1 : 1;
-    if ((left->rejection[0] == '\0') != (right->rejection[0] == '\0'))
+    }
+    if ((left->rejection[0] == '\0') != (right->rejection[0] == '\0')) {
         return left->rejection[0] == '\0' ? -1 : 1;
+    }
     int order = strcmp(left->method, right->method);
     return order ? order : left->pieces < right->pieces ? -1 : left->pieces > right->pieces;
 }
@@ -50,22 +52,25 @@ static int compare_candidates(const void *a, const void *b)
 static void print_candidate(const struct pccl_candidate *candidate, int64_t makespan_ps)
 {
     printf("  %-28s %6u  ", candidate->method, candidate->pieces);
-    if (candidate->makespan_ps < 0)
+    if (candidate->makespan_ps < 0) {
         printf("%10s  %9s", "-", "-");
-    else if (makespan_ps > 0)
+    } else if (makespan_ps > 0) {
         printf("%10s  %8.3fx", cli_time_text(candidate->makespan_ps).text,
                (double)candidate->makespan_ps / (double)makespan_ps);
-    else
+    } else {
         printf("%10s  %9s", cli_time_text(candidate->makespan_ps).text, "-");
+    }
     printf("  %s\n", candidate->rejection[0] ? candidate->rejection : "best");
 }
 
 /* Whether a better candidate of the same method stands before this one: with another number of pieces. */
 static bool has_better(const struct pccl_candidate *candidates, uint32_t index)
 {
-    for (uint32_t i = 0; i < index; i++)
-        if (strcmp(candidates[i].method, candidates[index].method) == 0)
+    for (uint32_t i = 0; i < index; i++) {
+        if (strcmp(candidates[i].method, candidates[index].method) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -74,13 +79,16 @@ static void print_candidates(const struct subject *subject, const struct pccl_re
     uint32_t hidden = 0;
     printf("Methods compared (finish, and how many times as long as this schedule)\n");
     printf("  %-28s %6s  %10s  %9s  %s\n", "method", "pieces", "finish", "ratio", "verdict");
-    for (uint32_t i = 0; i < result->num_candidates; i++)
-        if (!all && has_better(result->candidates, i))
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        if (!all && has_better(result->candidates, i)) {
             hidden++;
-        else
+        } else {
             print_candidate(&result->candidates[i], subject->simulation.makespan_ps);
-    if (hidden)
+        }
+    }
+    if (hidden) {
         printf("  ... and %u more with other numbers of pieces (--candidates shows all)\n", hidden);
+    }
     printf("\n");
 }
 
@@ -95,8 +103,9 @@ static int explain_candidates(const struct subject *subject, bool all)
     cli_progress_begin(&progress);
     int status = pccl_synthesize(subject->topology, &subject->request, &chosen, &result, &error);
     cli_progress_end(&progress);
-    if (status)
+    if (status) {
         return cli_fail(status, &error, NULL);
+    }
     qsort(result->candidates, result->num_candidates, sizeof(*result->candidates), compare_candidates);
     print_candidates(subject, result, all);
     pccl_result_free(result);
@@ -113,8 +122,9 @@ struct load {
 static int compare_loads(const void *a, const void *b)
 {
     const struct load *left = a, *right = b;
-    if (left->held_ps != right->held_ps)
+    if (left->held_ps != right->held_ps) {
         return left->held_ps > right->held_ps ? -1 : 1;
+    }
     return left->link < right->link ? -1 : left->link > right->link;
 }
 
@@ -138,8 +148,9 @@ static void print_loads(const struct subject *subject, const struct load *loads,
                cli_time_text(loads[i].held_ps).text,
                makespan_ps > 0 ? 100 * (double)loads[i].held_ps / (double)makespan_ps : 0);
     }
-    if (rows < topology->num_links)
+    if (rows < topology->num_links) {
         printf("  ... and %u more (--links shows all)\n", topology->num_links - rows);
+    }
     printf("\n");
 }
 
@@ -147,8 +158,9 @@ static int explain_links(const struct subject *subject, bool all)
 {
     uint32_t count = subject->topology->num_links;
     struct load *loads = malloc((size_t)count * sizeof(*loads) + 1);
-    if (!loads)
+    if (!loads) {
         return cli_fail(PCCL_ERR_MEMORY, NULL, NULL);
+    }
     for (uint32_t l = 0; l < count; l++) {
         int64_t bytes = subject->simulation.link_bytes[l];
         loads[l] = (struct load){pccl_transfer_ps(bytes, subject->topology->links[l].ps_per_mib), bytes, l};
@@ -170,11 +182,13 @@ static void print_slots(const pccl_slot *slots, uint32_t count)
         printf("%s%s[", i ? " " : "", areas[area]);
         for (const char *comma = ""; run < count && (uint32_t)PCCL_SLOT_AREA(slots[run]) == area; comma = ",") {
             uint32_t first = run++;
-            while (run < count && slots[run] == slots[run - 1] + 1)
+            while (run < count && slots[run] == slots[run - 1] + 1) {
                 run++;
+            }
             printf("%s%u", comma, PCCL_SLOT_INDEX(slots[first]));
-            if (run - first > 1)
+            if (run - first > 1) {
                 printf("-%u", PCCL_SLOT_INDEX(slots[run - 1]));
+            }
         }
         printf("]");
         i = run;
@@ -211,10 +225,12 @@ static void print_operation(const struct pccl_program *program, uint32_t index)
         print_slots(slots + 2 * (size_t)count, count);
         break;
     }
-    if (operation->num_successors)
+    if (operation->num_successors) {
         printf("  (before");
-    for (uint32_t i = 0; i < operation->num_successors; i++)
+    }
+    for (uint32_t i = 0; i < operation->num_successors; i++) {
         printf("%s %u", i ? "," : "", program->successors[operation->first_successor + i]);
+    }
     printf("%s\n", operation->num_successors ? ")" : "");
 }
 
@@ -228,16 +244,18 @@ static void print_messages(const struct subject *subject, uint32_t rank)
         const struct pccl_path *path = &schedule->paths[message->path];
         uint32_t count;
         const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
-        if (path->source != device && path->target != device)
+        if (path->source != device && path->target != device) {
             continue;
+        }
         bool sends = path->source == device;
         printf("  step %4u, %10s  %s %s: chunk%s", message->step, cli_time_text(subject->simulation.start_ps[m]).text,
                sends             ? "send to"
                : message->reduce ? "combine from"
                                  : "receive from",
                subject->topology->vertices[sends ? path->target : path->source].name, count == 1 ? "" : "s");
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < count; i++) {
             printf("%s%u", i ? "," : " ", chunks[i]);
+        }
         printf("\n");
     }
 }
@@ -254,10 +272,12 @@ static int explain_rank(const struct subject *subject, uint32_t rank)
         printf("\n");
         return CLI_OK;
     }
-    if (status)
+    if (status) {
         return cli_fail(status, &error, NULL);
-    for (uint32_t i = 0; i < program->num_operations; i++)
+    }
+    for (uint32_t i = 0; i < program->num_operations; i++) {
         print_operation(program, i);
+    }
     printf("\n");
     pccl_program_free(program);
     return CLI_OK;
@@ -267,18 +287,21 @@ static int explain_ranks(const struct subject *subject, const char *text)
 {
     uint32_t num_ranks = subject->schedule->demand->num_ranks;
     uint64_t first = 0, last = 0;
-    if (text && strcmp(text, "all") == 0)
+    if (text && strcmp(text, "all") == 0) {
         last = num_ranks - 1;
-    else if (text && cli_number_parse(text, num_ranks - 1, &first)) {
+    } else if (text && cli_number_parse(text, num_ranks - 1, &first)) {
         cli_error("--rank: '%s' is no rank of the schedule; expected 0 to %u, or all", text, num_ranks - 1);
         return CLI_USAGE;
-    } else if (text)
+    } else if (text) {
         last = first;
+    }
     int code = CLI_OK;
-    for (uint64_t rank = first; code == CLI_OK && rank <= last; rank++)
+    for (uint64_t rank = first; code == CLI_OK && rank <= last; rank++) {
         code = explain_rank(subject, (uint32_t)rank);
-    if (!text)
+    }
+    if (!text) {
         printf("(--rank=all shows all ranks)\n");
+    }
     return code;
 }
 
@@ -289,15 +312,19 @@ static int prepare(struct subject *subject, struct pccl_bound *bound, struct pcc
     size_t messages = (size_t)subject->schedule->num_messages + 1;
     subject->simulation.start_ps = calloc(messages, sizeof(int64_t));
     subject->simulation.link_bytes = calloc((size_t)subject->topology->num_links + 1, sizeof(int64_t));
-    if (!subject->simulation.start_ps || !subject->simulation.link_bytes)
+    if (!subject->simulation.start_ps || !subject->simulation.link_bytes) {
         return PCCL_ERR_MEMORY;
+    }
     int status = pccl_verify_schedule(subject->topology, subject->schedule, true, error);
-    if (!status)
+    if (!status) {
         status = pccl_simulate(subject->topology, subject->schedule, &subject->simulation, error);
-    if (!status)
+    }
+    if (!status) {
         status = cli_request_recover(subject->topology, subject->schedule, &subject->request, &subject->block_bytes);
-    if (!status)
+    }
+    if (!status) {
         status = pccl_bound_compute(subject->topology, &subject->request, bound, error);
+    }
     return status;
 }
 
@@ -309,16 +336,20 @@ static int explain(const struct cli_arguments *arguments, struct subject *subjec
     bool candidates = cli_value(arguments, "candidates") != NULL, links = cli_value(arguments, "links") != NULL;
     bool everything = !candidates && !links && !rank;
     int status = prepare(subject, &bound, &error);
-    if (status)
+    if (status) {
         return cli_fail(status, &error, arguments->operand);
+    }
     int code = CLI_OK;
     print_header(subject, &bound);
-    if (everything || candidates)
+    if (everything || candidates) {
         code = explain_candidates(subject, candidates);
-    if (code == CLI_OK && (everything || links))
+    }
+    if (code == CLI_OK && (everything || links)) {
         code = explain_links(subject, links);
-    if (code == CLI_OK && (everything || rank))
+    }
+    if (code == CLI_OK && (everything || rank)) {
         code = explain_ranks(subject, rank);
+    }
     return code;
 }
 
@@ -327,8 +358,9 @@ static int run(const struct cli_arguments *arguments)
     struct pccl_topology *topology;
     struct pccl_schedule *schedule;
     int code = cli_schedule_load(arguments->operand, cli_value(arguments, "topology"), &topology, &schedule);
-    if (code)
+    if (code) {
         return code;
+    }
     struct subject subject = {.topology = topology, .schedule = schedule};
     code = explain(arguments, &subject);
     free(subject.block_bytes);

@@ -36,9 +36,10 @@ static void arrange(struct page *page, const struct plot *plot, const struct plo
     page->load_area = (struct plot_area){MARGIN, HEADER, load_width, load_height};
     page->time_area =
         (struct plot_area){MARGIN, HEADER + load_height + (page->load ? MARGIN : 0), WIDTH - 2 * MARGIN, time_height};
-    if (beside)
+    if (beside) {
         page->time_area =
             (struct plot_area){2 * MARGIN + LOAD_SIDE, HEADER, WIDTH - LOAD_SIDE - 3 * MARGIN, time_height};
+    }
     page->width = WIDTH;
     page->height =
         MARGIN + fmax(page->load ? HEADER + load_height : 0, page->time ? page->time_area.y + time_height : 0);
@@ -66,15 +67,18 @@ static int draw(struct plot *plot, struct page *page)
 {
     struct plot_layout layout;
     int status = plot_layout_create(plot->topology, &layout);
-    if (status)
+    if (status) {
         return status;
+    }
     arrange(page, plot, &layout);
     plot_begin(plot->stream, page->width, page->height, "Schedule");
     draw_header(plot);
-    if (page->load)
+    if (page->load) {
         plot_load(plot, &layout, page->load_area);
-    if (page->time)
+    }
+    if (page->time) {
         status = plot_times(plot, page->time_area);
+    }
     plot_end(plot->stream);
     plot_layout_free(&layout);
     return status;
@@ -90,17 +94,22 @@ static int prepare(struct plot *plot, struct pccl_error *error)
     plot->simulation.finish_ps = calloc((size_t)schedule->num_messages + 1, sizeof(int64_t));
     plot->simulation.link_bytes = calloc((size_t)plot->topology->num_links + 1, sizeof(int64_t));
     plot->member = calloc(plot->topology->num_devices, sizeof(*plot->member));
-    if (!plot->simulation.start_ps || !plot->simulation.finish_ps || !plot->simulation.link_bytes || !plot->member)
+    if (!plot->simulation.start_ps || !plot->simulation.finish_ps || !plot->simulation.link_bytes || !plot->member) {
         return PCCL_ERR_MEMORY;
-    for (uint32_t rank = 0; rank < schedule->demand->num_ranks; rank++)
+    }
+    for (uint32_t rank = 0; rank < schedule->demand->num_ranks; rank++) {
         plot->member[schedule->demand->devices[rank]] = true;
+    }
     int status = pccl_verify_schedule(plot->topology, schedule, true, error);
-    if (!status)
+    if (!status) {
         status = pccl_simulate(plot->topology, schedule, &plot->simulation, error);
-    if (!status)
+    }
+    if (!status) {
         status = cli_request_recover(plot->topology, schedule, &request, &block_bytes);
-    if (!status)
+    }
+    if (!status) {
         status = pccl_bound_compute(plot->topology, &request, &plot->bound, error);
+    }
     plot->block_bytes = block_bytes || request.collective == PCCL_CUSTOM ? -1 : request.bytes;
     free(block_bytes);
     return status;
@@ -111,11 +120,13 @@ static int write_plot(const struct cli_arguments *arguments, struct plot *plot, 
     struct pccl_error error = {""};
     struct cli_file file;
     int status = prepare(plot, &error);
-    if (status)
+    if (status) {
         return cli_fail(status, &error, arguments->operand);
+    }
     int code = cli_file_open(&file, cli_value(arguments, "output"));
-    if (code)
+    if (code) {
         return code;
+    }
     plot->stream = file.stream;
     status = draw(plot, page);
     return cli_file_close(&file, status ? cli_fail(status, NULL, NULL) : CLI_OK);
@@ -132,8 +143,9 @@ static int run(const struct cli_arguments *arguments)
         return CLI_USAGE;
     }
     int code = cli_schedule_load(arguments->operand, cli_value(arguments, "topology"), &topology, &schedule);
-    if (code)
+    if (code) {
         return code;
+    }
     struct plot plot = {.topology = topology, .schedule = schedule};
     if (topology->num_links > MAX_DRAWN_LINKS && page.load) {
         cli_error("%s: its topology has %u links; at most %u can be drawn (--only=time draws what happens when)",

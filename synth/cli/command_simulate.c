@@ -26,13 +26,16 @@ static int simulate_other(const char *text, const struct pccl_topology *topology
     struct cli_reroute summary;
     struct pccl_error error = {""};
     int code = cli_topology_load(text, &other);
-    if (code)
+    if (code) {
         return code;
+    }
     int status = cli_schedule_reroute(schedule, topology, other, &rerouted, &summary, &error);
-    if (!status)
+    if (!status) {
         status = pccl_verify_schedule(other, rerouted, true, &error);
-    if (!status)
+    }
+    if (!status) {
         status = pccl_simulate(other, rerouted, &simulation, &error);
+    }
     outcome->other_ps = simulation.makespan_ps;
     outcome->num_rerouted = summary.num_rerouted;
     outcome->num_paths = schedule->num_paths;
@@ -44,13 +47,16 @@ static int simulate_other(const char *text, const struct pccl_topology *topology
 static void print_table(const struct outcome *outcome, const struct pccl_topology *topology, const char *other)
 {
     printf("on %s: %s\n", topology->name, cli_time_text(outcome->own_ps).text);
-    if (!other)
+    if (!other) {
         return;
+    }
     printf("on %s: %s", other, cli_time_text(outcome->other_ps).text);
-    if (outcome->own_ps > 0)
+    if (outcome->own_ps > 0) {
         printf(" (%.3f times as long)", (double)outcome->other_ps / (double)outcome->own_ps);
-    if (outcome->num_rerouted)
+    }
+    if (outcome->num_rerouted) {
         printf(", %u of %u ways had to change", outcome->num_rerouted, outcome->num_paths);
+    }
     printf("\n");
 }
 
@@ -76,16 +82,19 @@ static int simulate(const struct cli_arguments *arguments, const struct pccl_top
     struct pccl_error error = {""};
     struct outcome outcome = {.other_ps = -1};
     int status = pccl_verify_schedule(topology, schedule, true, &error);
-    if (!status)
+    if (!status) {
         status = pccl_simulate(topology, schedule, &simulation, &error);
-    if (status)
+    }
+    if (status) {
         return cli_fail(status, &error, arguments->operand);
+    }
     outcome.own_ps = simulation.makespan_ps;
     int code = other ? simulate_other(other, topology, schedule, &outcome) : CLI_OK;
-    if (code == CLI_OK && cli_value(arguments, "json"))
+    if (code == CLI_OK && cli_value(arguments, "json")) {
         print_json(&outcome, topology, other);
-    else if (code == CLI_OK)
+    } else if (code == CLI_OK) {
         print_table(&outcome, topology, other);
+    }
     return code;
 }
 
@@ -94,8 +103,9 @@ static int run(const struct cli_arguments *arguments)
     struct pccl_topology *topology;
     struct pccl_schedule *schedule;
     int code = cli_schedule_load(arguments->operand, cli_value(arguments, "from"), &topology, &schedule);
-    if (code)
+    if (code) {
         return code;
+    }
     code = simulate(arguments, topology, schedule);
     pccl_schedule_free(schedule);
     pccl_topology_free(topology);

@@ -42,8 +42,9 @@ static int read_size(const struct cli_arguments *arguments, struct pccl_request 
 {
     struct pccl_error error = {""};
     const char *text = cli_value(arguments, "size");
-    if (cli_bytes_parse(text ? text : "1MiB", &request->bytes, &error) == PCCL_SUCCESS)
+    if (cli_bytes_parse(text ? text : "1MiB", &request->bytes, &error) == PCCL_SUCCESS) {
         return CLI_OK;
+    }
     cli_error("--size: %s", error.message);
     return CLI_USAGE;
 }
@@ -70,9 +71,9 @@ static int read_options(const struct cli_arguments *arguments, struct pccl_optio
     const char *effort = cli_value(arguments, "effort"), *seed = cli_value(arguments, "seed");
     chosen->method = cli_value(arguments, "method");
     chosen->effort = PCCL_EFFORT_THOROUGH;
-    if (effort && strcmp(effort, "quick") == 0)
+    if (effort && strcmp(effort, "quick") == 0) {
         chosen->effort = PCCL_EFFORT_FIRST_USE;
-    else if (effort && strcmp(effort, "thorough") != 0) {
+    } else if (effort && strcmp(effort, "thorough") != 0) {
         cli_error("--effort: '%s' is unknown; expected quick or thorough", effort);
         return CLI_USAGE;
     }
@@ -108,10 +109,12 @@ static int read_group(const struct cli_arguments *arguments, struct job *job)
 {
     struct pccl_error error = {""};
     int status = cli_group_parse(job->topology, cli_value(arguments, "group"), &job->group, &error);
-    if (status == PCCL_ERR_INVALID)
+    if (status == PCCL_ERR_INVALID) {
         cli_error("--group: %s", error.message);
-    if (status)
+    }
+    if (status) {
         return status == PCCL_ERR_INVALID ? CLI_USAGE : cli_fail(status, &error, NULL);
+    }
     uint32_t smallest = UINT32_MAX;
     for (uint32_t g = 0; g < job->group.num_groups; g++) {
         uint32_t size = job->group.first[g + 1] - job->group.first[g];
@@ -119,8 +122,9 @@ static int read_group(const struct cli_arguments *arguments, struct job *job)
     }
     job->request.devices = job->group.devices;
     job->request.num_ranks = smallest; /* so that the root is checked against every group */
-    if (smallest >= 2)
+    if (smallest >= 2) {
         return CLI_OK;
+    }
     cli_error("--group: a group has one device only; expected two or more");
     return CLI_USAGE;
 }
@@ -132,8 +136,9 @@ static int join_groups(struct job *job)
     job->collective = job->request.collective;
     if (job->group.num_groups > 1) {
         int status = cli_pattern_create(&job->request, &job->group, &job->pattern, &error);
-        if (status)
+        if (status) {
             return cli_fail(status, &error, NULL);
+        }
         job->request.collective = PCCL_CUSTOM;
         job->request.custom = job->pattern;
         job->request.root = 0;
@@ -154,14 +159,16 @@ static int read_demand(const struct cli_arguments *arguments, struct job *job)
     static const char *const excluded[] = {"group", "size", "root", "ordered"};
     const char *path = cli_value(arguments, "collective");
     struct pccl_error error = {""};
-    for (size_t i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++)
+    for (size_t i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++) {
         if (cli_value(arguments, excluded[i])) {
             cli_error("--%s: the file '%s' tells that itself; expected one or the other", excluded[i], path);
             return CLI_USAGE;
         }
+    }
     int status = pccl_demand_read(path, job->topology, &job->demand, &error);
-    if (!status)
+    if (!status) {
         status = cli_request_of_demand(job->demand, &job->request, &job->block_bytes);
+    }
     job->request.relays = cli_value(arguments, "relays") != NULL;
     job->collective = job->request.collective;
     job->group.num_groups = 1;
@@ -172,12 +179,15 @@ static int read_demand(const struct cli_arguments *arguments, struct job *job)
 static int read_request(const struct cli_arguments *arguments, struct job *job)
 {
     int code = read_collective(arguments, &job->request);
-    if (code == CLI_OK)
+    if (code == CLI_OK) {
         code = read_size(arguments, &job->request);
-    if (code == CLI_OK)
+    }
+    if (code == CLI_OK) {
         code = read_group(arguments, job);
-    if (code == CLI_OK)
+    }
+    if (code == CLI_OK) {
         code = read_root(arguments, &job->request);
+    }
     return code == CLI_OK ? join_groups(job) : code;
 }
 
@@ -191,12 +201,14 @@ static int read_job(const struct cli_arguments *arguments, struct job *job)
         return CLI_USAGE;
     }
     int code = read_options(arguments, &job->options);
-    if (code == CLI_OK)
+    if (code == CLI_OK) {
         code = cli_topology_load(topology, &job->topology);
-    if (code == CLI_OK && is_file(cli_value(arguments, "collective")))
+    }
+    if (code == CLI_OK && is_file(cli_value(arguments, "collective"))) {
         code = read_demand(arguments, job);
-    else if (code == CLI_OK)
+    } else if (code == CLI_OK) {
         code = read_request(arguments, job);
+    }
     return code;
 }
 
@@ -214,8 +226,9 @@ static int make(struct job *job)
         cli_progress_update(&progress, "verifying", 0, 0);
         status = pccl_verify_schedule(job->topology, job->result->schedule, job->request.relays, &error);
     }
-    if (!status)
+    if (!status) {
         status = pccl_simulate(job->topology, job->result->schedule, &job->simulation, &error);
+    }
     if (!status) {
         cli_progress_update(&progress, "computing the bound", 0, 0);
         status = pccl_bound_compute(job->topology, &job->request, &job->bound, &error);
@@ -228,8 +241,9 @@ static int make(struct job *job)
 static int64_t count_operations(const struct pccl_schedule *schedule)
 {
     int64_t operations = 0;
-    for (uint32_t i = 0; i < schedule->num_messages; i++)
+    for (uint32_t i = 0; i < schedule->num_messages; i++) {
         operations += 2 + (schedule->messages[i].reduce ? 1 : 0);
+    }
     return operations;
 }
 
@@ -259,10 +273,11 @@ static void print_json(const struct job *job)
     cli_json_integer(stdout, "makespan_ps", makespan_ps, false);
     cli_json_integer(stdout, "bound_ps", job->bound.bound_ps, false);
     cli_json_string(stdout, "bound_argument", job->bound.argument ? job->bound.argument : "", false);
-    if (job->bound.bound_ps > 0)
+    if (job->bound.bound_ps > 0) {
         printf(", \"gap\": %.6f", (double)makespan_ps / (double)job->bound.bound_ps);
-    else
+    } else {
         printf(", \"gap\": null");
+    }
     printf(", \"synthesis_seconds\": %.6f", job->seconds);
     cli_json_integer(stdout, "operations", count_operations(schedule), false);
     cli_json_integer(stdout, "messages", schedule->num_messages, false);
@@ -281,8 +296,9 @@ static void print_table(const struct job *job, const char *output)
     bool own_sizes = job->block_bytes || (job->demand && job->collective == PCCL_CUSTOM);
     printf("%s of %s among %u ranks", pccl_collective_name(job->collective),
            own_sizes ? "unequal blocks" : cli_bytes_text(job->request.bytes).text, job->request.num_ranks);
-    if (job->group.num_groups > 1)
+    if (job->group.num_groups > 1) {
         printf(" in %u groups at once", job->group.num_groups);
+    }
     printf(" on %s\n\n", job->topology->name);
     printf("finish      %s (simulated)\n", cli_time_text(makespan_ps).text);
     printf("bound       %s (no schedule is faster: %s)\n", cli_time_text(job->bound.bound_ps).text,
@@ -294,8 +310,9 @@ static void print_table(const struct job *job, const char *output)
     printf("synthesis   %.3f s, %s at most\n", job->seconds, cli_bytes_text(peak_memory_bytes()).text);
     printf("verified    yes\n");
     printf("digest      %016llx\n", (unsigned long long)pccl_schedule_digest(schedule));
-    if (output)
+    if (output) {
         printf("written to  %s\n", output);
+    }
 }
 
 static int run(const struct cli_arguments *arguments)
@@ -303,17 +320,19 @@ static int run(const struct cli_arguments *arguments)
     struct job job = {0};
     const char *output = cli_value(arguments, "output");
     int code = read_job(arguments, &job);
-    if (code == CLI_OK)
+    if (code == CLI_OK) {
         code = make(&job);
+    }
     if (code == CLI_OK && output) {
         struct pccl_error error = {""};
         int status = pccl_schedule_write(job.result->schedule, job.topology, output, &error);
         code = status ? cli_fail(status, &error, output) : CLI_OK;
     }
-    if (code == CLI_OK && cli_value(arguments, "json"))
+    if (code == CLI_OK && cli_value(arguments, "json")) {
         print_json(&job);
-    else if (code == CLI_OK)
+    } else if (code == CLI_OK) {
         print_table(&job, output);
+    }
     pccl_result_free(job.result);
     free(job.block_bytes);
     pccl_demand_free(job.demand);

@@ -15,28 +15,32 @@ static const struct cli_option options[] = {
 static void print_grid(const struct pccl_topology *topology)
 {
     printf("grid        ");
-    for (uint32_t i = 0; i < topology->num_dimensions; i++)
+    for (uint32_t i = 0; i < topology->num_dimensions; i++) {
         printf("%s%u%s", i ? " x " : "", topology->dimensions[i], topology->wraps[i] ? " (ring)" : "");
+    }
     printf("\n");
 }
 
 static void print_classes(const struct metrics *metrics)
 {
-    for (uint32_t i = 0; i < metrics->num_classes && i < METRICS_MAX_CLASSES; i++)
+    for (uint32_t i = 0; i < metrics->num_classes && i < METRICS_MAX_CLASSES; i++) {
         printf("%-12s%llu x latency %s, %s\n", i ? "" : "links", (unsigned long long)metrics->classes[i].count,
                cli_time_text(metrics->classes[i].latency_ps).text, cli_rate_text(metrics->classes[i].ps_per_mib).text);
-    if (metrics->num_classes > METRICS_MAX_CLASSES)
+    }
+    if (metrics->num_classes > METRICS_MAX_CLASSES) {
         printf("            and others\n");
+    }
 }
 
 static void print_bandwidth(FILE *stream, double bytes_per_second)
 {
-    if (bytes_per_second < 0)
+    if (bytes_per_second < 0) {
         fprintf(stream, "unlimited");
-    else if (bytes_per_second >= 1e9)
+    } else if (bytes_per_second >= 1e9) {
         fprintf(stream, "%.6g GB/s", bytes_per_second / 1e9);
-    else
+    } else {
         fprintf(stream, "%.6g MB/s", bytes_per_second / 1e6);
+    }
 }
 
 static void print_table(const struct pccl_topology *topology, const struct metrics *metrics)
@@ -46,30 +50,35 @@ static void print_table(const struct pccl_topology *topology, const struct metri
     printf("topology    %s\n", topology->name);
     printf("devices     %u\n", topology->num_devices);
     printf("switches    %u\n", topology->num_vertices - topology->num_devices);
-    if (topology->num_dimensions)
+    if (topology->num_dimensions) {
         print_grid(topology);
+    }
     print_classes(metrics);
-    if (metrics->num_shared)
+    if (metrics->num_shared) {
         printf("shared      %u links share a capacity with others\n", metrics->num_shared);
-    if (metrics->min_degree == metrics->max_degree)
+    }
+    if (metrics->min_degree == metrics->max_degree) {
         printf("degree      %u\n", metrics->max_degree);
-    else
+    } else {
         printf("degree      %u to %u\n", metrics->min_degree, metrics->max_degree);
+    }
     printf("diameter    %u hops, latency %s%s\n", metrics->diameter_hops, cli_time_text(metrics->diameter_ps).text,
            metrics->sampled ? " (at least: measured from some devices)" : "");
     printf("distance    %.3f hops on average\n", metrics->mean_hops);
     printf("bisection   at most ");
     print_bandwidth(stdout, metrics->bisection_bytes_per_second);
     printf(" each way (%s)\n", metrics->bisection_cut);
-    if (metrics->num_kinds == 1)
+    if (metrics->num_kinds == 1) {
         printf("symmetry    all devices look alike\n");
-    else
+    } else {
         printf("symmetry    %u kinds of device by their surroundings\n", metrics->num_kinds);
+    }
     printf("routing     %s\n", routings[topology->routing]);
     printf("digest      %016llx\n", (unsigned long long)topology->digest);
-    if (metrics->unreachable)
+    if (metrics->unreachable) {
         printf("note        %llu ordered pairs of devices have no way between them\n",
                (unsigned long long)metrics->unreachable);
+    }
 }
 
 static void print_json(const struct pccl_topology *topology, const struct metrics *metrics)
@@ -88,14 +97,16 @@ static void print_json(const struct pccl_topology *topology, const struct metric
     cli_json_integer(stdout, "diameter_ps", metrics->diameter_ps, false);
     printf(", \"mean_hops\": %.6f, \"distances_sampled\": %s", metrics->mean_hops, metrics->sampled ? "true" : "false");
     cli_json_integer(stdout, "unreachable_pairs", (int64_t)metrics->unreachable, false);
-    if (metrics->bisection_bytes_per_second < 0)
+    if (metrics->bisection_bytes_per_second < 0) {
         printf(", \"bisection_bytes_per_second\": null");
-    else
+    } else {
         printf(", \"bisection_bytes_per_second\": %.0f", metrics->bisection_bytes_per_second);
+    }
     cli_json_integer(stdout, "device_kinds", metrics->num_kinds, false);
     printf(", \"dimensions\": [");
-    for (uint32_t i = 0; i < topology->num_dimensions; i++)
+    for (uint32_t i = 0; i < topology->num_dimensions; i++) {
         printf("%s%u", i ? ", " : "", topology->dimensions[i]);
+    }
     printf("]");
     cli_json_string(stdout, "digest", digest, false);
     printf("}\n");
@@ -107,8 +118,9 @@ static bool has_twin(const struct pccl_topology *topology, const struct pccl_lin
     for (uint32_t i = topology->first_out[link->target]; i < topology->first_out[link->target + 1]; i++) {
         const struct pccl_link *other = &topology->links[topology->out_links[i]];
         if (other->target == link->source && other->latency_ps == link->latency_ps &&
-            other->ps_per_mib == link->ps_per_mib)
+            other->ps_per_mib == link->ps_per_mib) {
             return true;
+        }
     }
     return false;
 }
@@ -126,8 +138,9 @@ static void print_dot(const struct pccl_topology *topology)
     for (uint32_t l = 0; l < topology->num_links; l++) {
         const struct pccl_link *link = &topology->links[l];
         bool twin = has_twin(topology, link);
-        if (twin && link->source > link->target)
+        if (twin && link->source > link->target) {
             continue;
+        }
         printf("    v%u -> v%u [label=\"%s, %s\"%s];\n", link->source, link->target,
                cli_time_text(link->latency_ps).text, cli_rate_text(link->ps_per_mib).text, twin ? ", dir=both" : "");
     }
@@ -138,12 +151,14 @@ static int describe(const struct cli_arguments *arguments, const struct pccl_top
 {
     struct metrics metrics;
     int status = metrics_compute(topology, &metrics);
-    if (status)
+    if (status) {
         return cli_fail(status, NULL, NULL);
-    if (cli_value(arguments, "json"))
+    }
+    if (cli_value(arguments, "json")) {
         print_json(topology, &metrics);
-    else
+    } else {
         print_table(topology, &metrics);
+    }
     return CLI_OK;
 }
 
@@ -153,8 +168,9 @@ static int run(const struct cli_arguments *arguments)
     struct pccl_error error = {""};
     const char *output = cli_value(arguments, "output");
     int code = cli_topology_load(arguments->operand, &topology);
-    if (code)
+    if (code) {
         return code;
+    }
     if (output) {
         int status = pccl_topology_write(topology, output, &error);
         code = status ? cli_fail(status, &error, output) : CLI_OK;

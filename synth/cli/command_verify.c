@@ -20,10 +20,12 @@ static int verify_programs(const struct pccl_schedule *schedule, struct pccl_err
         status = pccl_program_create(schedule, made, &programs[made], error);
         made += !status;
     }
-    if (!status)
+    if (!status) {
         status = pccl_verify_programs(schedule->demand, (const struct pccl_program *const *)programs, error);
-    while (made-- > 0)
+    }
+    while (made-- > 0) {
         pccl_program_free(programs[made]);
+    }
     free(programs);
     return status;
 }
@@ -34,18 +36,22 @@ static int verify(const struct cli_arguments *arguments, const struct pccl_topol
     struct pccl_error error = {""};
     uint32_t relays;
     int status = cli_relays_count(topology, schedule, &relays);
-    if (!status)
+    if (!status) {
         status = pccl_verify_schedule(topology, schedule, !cli_value(arguments, "no-relays"), &error);
-    if (!status && relays == 0)
+    }
+    if (!status && relays == 0) {
         status = verify_programs(schedule, &error);
-    if (status)
+    }
+    if (status) {
         return cli_fail(status, &error, arguments->operand);
+    }
     printf("%s: correct: %s among %u ranks on %s, %u messages, every rank ends with what it must have\n",
            arguments->operand, pccl_collective_name(schedule->demand->collective), schedule->demand->num_ranks,
            topology->name, schedule->num_messages);
-    if (relays)
+    if (relays) {
         printf("%s: %u device%s outside the group pass%s data on\n", arguments->operand, relays, relays == 1 ? "" : "s",
                relays == 1 ? "es" : "");
+    }
     return CLI_OK;
 }
 
@@ -54,8 +60,9 @@ static int run(const struct cli_arguments *arguments)
     struct pccl_topology *topology;
     struct pccl_schedule *schedule;
     int code = cli_schedule_load(arguments->operand, cli_value(arguments, "topology"), &topology, &schedule);
-    if (code)
+    if (code) {
         return code;
+    }
     code = verify(arguments, topology, schedule);
     pccl_schedule_free(schedule);
     pccl_topology_free(topology);

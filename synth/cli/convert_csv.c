@@ -14,8 +14,9 @@ static void print_field(FILE *stream, const char *text)
     }
     fputc('"', stream);
     for (; *text; text++) {
-        if (*text == '"')
+        if (*text == '"') {
             fputc('"', stream);
+        }
         fputc(*text, stream);
     }
     fputc('"', stream);
@@ -33,11 +34,13 @@ static void print_message(const struct pccl_topology *topology, const struct pcc
     fputc(',', stream);
     print_field(stream, topology->vertices[path->target].name);
     fputc(',', stream);
-    for (uint32_t i = 0; i < path->num_links; i++)
+    for (uint32_t i = 0; i < path->num_links; i++) {
         fprintf(stream, "%s%u", i ? ";" : "", schedule->path_links[path->first_link + i]);
+    }
     fputc(',', stream);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         fprintf(stream, "%s%u", i ? ";" : "", chunks[i]);
+    }
     fprintf(stream, ",%lld,%u,%lld,%lld\n", (long long)cli_message_bytes(schedule, message), (unsigned)message->reduce,
             (long long)simulation->start_ps[index], (long long)simulation->finish_ps[index]);
 }
@@ -49,12 +52,14 @@ int convert_csv(const struct pccl_topology *topology, const struct pccl_schedule
     simulation.start_ps = calloc((size_t)schedule->num_messages + 1, sizeof(int64_t));
     simulation.finish_ps = calloc((size_t)schedule->num_messages + 1, sizeof(int64_t));
     int status = simulation.start_ps && simulation.finish_ps ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
-    if (!status)
+    if (!status) {
         status = pccl_simulate(topology, schedule, &simulation, error);
+    }
     if (!status) {
         fprintf(stream, "message,step,source,target,links,chunks,bytes,reduce,start_ps,finish_ps\n");
-        for (uint32_t m = 0; m < schedule->num_messages; m++)
+        for (uint32_t m = 0; m < schedule->num_messages; m++) {
             print_message(topology, schedule, &simulation, m, stream);
+        }
     }
     free(simulation.finish_ps);
     free(simulation.start_ps);

@@ -41,13 +41,17 @@ static int refuse(struct pccl_error *error, const char *why)
 
 static int check_demand(const struct pccl_demand *demand, struct pccl_error *error)
 {
-    if (demand->collective == PCCL_BARRIER)
+    if (demand->collective == PCCL_BARRIER) {
         return refuse(error, "a barrier moves no data");
-    if (demand->ordered)
+    }
+    if (demand->ordered) {
         return refuse(error, "its reductions do not keep the order of the operands");
-    for (uint32_t c = 1; c < demand->num_chunks; c++)
-        if (demand->chunks[c].bytes != demand->chunks[0].bytes)
+    }
+    for (uint32_t c = 1; c < demand->num_chunks; c++) {
+        if (demand->chunks[c].bytes != demand->chunks[0].bytes) {
             return refuse(error, "all chunks must be equally large; choose a size that the number of pieces divides");
+        }
+    }
     return PCCL_SUCCESS;
 }
 
@@ -57,9 +61,11 @@ static uint32_t find_block(struct layout *layout, const struct pccl_operation *o
 {
     bool local = operation->kind != PCCL_OP_SEND && operation->kind != PCCL_OP_RECEIVE;
     uint32_t kind = local ? PCCL_OP_COPY : operation->kind, peer = local ? PCCL_NONE : operation->peer;
-    for (uint32_t b = 0; b < layout->num_blocks; b++)
-        if (layout->blocks[b].kind == kind && layout->blocks[b].peer == peer)
+    for (uint32_t b = 0; b < layout->num_blocks; b++) {
+        if (layout->blocks[b].kind == kind && layout->blocks[b].peer == peer) {
             return b;
+        }
+    }
     layout->blocks[layout->num_blocks] = (struct block){.kind = kind, .peer = peer};
     return layout->num_blocks++;
 }
@@ -70,14 +76,17 @@ static void invert_successors(struct layout *layout)
 {
     const struct pccl_program *program = layout->program;
     uint32_t *range = layout->first_wait;
-    for (uint32_t i = 0; i < program->num_successors; i++)
+    for (uint32_t i = 0; i < program->num_successors; i++) {
         range[program->successors[i]]++;
-    for (uint32_t i = 0; i < program->num_operations; i++)
+    }
+    for (uint32_t i = 0; i < program->num_operations; i++) {
         range[i + 1] += range[i];
+    }
     for (uint32_t i = program->num_operations; i-- > 0;) {
         const struct pccl_operation *operation = &program->operations[i];
-        for (uint32_t j = 0; j < operation->num_successors; j++)
+        for (uint32_t j = 0; j < operation->num_successors; j++) {
             layout->waits[--range[program->successors[operation->first_successor + j]]] = i;
+        }
     }
 }
 
@@ -93,15 +102,20 @@ static int create_layout(struct layout *layout, const struct pccl_program *progr
     layout->awaited = calloc((size_t)count + 1, sizeof(*layout->awaited));
     layout->blocks = calloc((size_t)num_ranks * 2 + 1, sizeof(*layout->blocks));
     if (!layout->block || !layout->last_step || !layout->first_wait || !layout->waits || !layout->match ||
-        !layout->awaited || !layout->blocks)
+        !layout->awaited || !layout->blocks) {
         return PCCL_ERR_MEMORY;
-    for (uint32_t i = 0; i < count; i++)
+    }
+    for (uint32_t i = 0; i < count; i++) {
         layout->block[i] = find_block(layout, &program->operations[i]);
+    }
     invert_successors(layout);
-    for (uint32_t i = 0; i < count; i++)
-        for (uint32_t j = layout->first_wait[i]; j < layout->first_wait[i + 1]; j++)
-            if (layout->block[layout->waits[j]] != layout->block[i])
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = layout->first_wait[i]; j < layout->first_wait[i + 1]; j++) {
+            if (layout->block[layout->waits[j]] != layout->block[i]) {
                 layout->awaited[layout->waits[j]] = true;
+            }
+        }
+    }
     return PCCL_SUCCESS;
 }
 
@@ -120,18 +134,20 @@ static void free_layout(struct layout *layout)
 static uint32_t next_operation(const struct pccl_program *program, uint32_t from, uint32_t kind, uint32_t peer)
 {
     while (from < program->num_operations &&
-           (program->operations[from].kind != kind || program->operations[from].peer != peer))
+           (program->operations[from].kind != kind || program->operations[from].peer != peer)) {
         from++;
+    }
     return from;
 }
 
 /* The k-th send from a to b meets the k-th receive at b from a. */
 static int match_messages(const struct converter *converter, struct pccl_error *error)
 {
-    for (uint32_t a = 0; a < converter->demand->num_ranks; a++)
+    for (uint32_t a = 0; a < converter->demand->num_ranks; a++) {
         for (uint32_t k = 0; k < converter->layouts[a].num_blocks; k++) {
-            if (converter->layouts[a].blocks[k].kind != PCCL_OP_SEND)
+            if (converter->layouts[a].blocks[k].kind != PCCL_OP_SEND) {
                 continue;
+            }
             uint32_t b = converter->layouts[a].blocks[k].peer;
             const struct pccl_program *sender = converter->layouts[a].program,
                                       *receiver = converter->layouts[b].program;
@@ -140,12 +156,14 @@ static int match_messages(const struct converter *converter, struct pccl_error *
                  send++) {
                 receive = next_operation(receiver, receive, PCCL_OP_RECEIVE, a);
                 if (receive == receiver->num_operations ||
-                    receiver->operations[receive].num_slots != sender->operations[send].num_slots)
+                    receiver->operations[receive].num_slots != sender->operations[send].num_slots) {
                     return refuse(error, "sends and receives do not match");
+                }
                 converter->layouts[a].match[send] = receive;
                 converter->layouts[b].match[receive++] = send;
             }
         }
+    }
     return PCCL_SUCCESS;
 }
 
@@ -154,8 +172,9 @@ static int match_messages(const struct converter *converter, struct pccl_error *
 static uint32_t count_followers(const pccl_slot *slots, uint32_t from, uint32_t count)
 {
     uint32_t i = from + 1;
-    while (i < count && slots[i] == slots[i - 1] + 1)
+    while (i < count && slots[i] == slots[i - 1] + 1) {
         i++;
+    }
     return i - from;
 }
 
@@ -171,10 +190,12 @@ static uint32_t run_length(const struct converter *converter, const struct layou
     const struct pccl_operation *operation = &layout->program->operations[index];
     const pccl_slot *slots = layout->program->slots + operation->first_slot;
     uint32_t count = operation->num_slots, length = count_followers(slots, from, count);
-    if (operation->kind == PCCL_OP_COPY || operation->kind == PCCL_OP_REDUCE)
+    if (operation->kind == PCCL_OP_COPY || operation->kind == PCCL_OP_REDUCE) {
         length = smaller(length, count_followers(slots + count, from, count));
-    if (operation->kind == PCCL_OP_REDUCE)
+    }
+    if (operation->kind == PCCL_OP_REDUCE) {
         length = smaller(length, count_followers(slots + 2 * count, from, count));
+    }
     if (operation->kind == PCCL_OP_SEND || operation->kind == PCCL_OP_RECEIVE) {
         const struct pccl_program *other = converter->layouts[operation->peer].program;
         const struct pccl_operation *twin = &other->operations[layout->match[index]];
@@ -208,16 +229,18 @@ static char area_letter(pccl_slot slot)
 static void put_step(struct steps *steps, struct step step, uint32_t wait, bool awaited)
 {
     uint32_t number = steps->next++;
-    if (!steps->stream)
+    if (!steps->stream) {
         return;
+    }
     fprintf(steps->stream,
             "      <step s=\"%u\" type=\"%s\" srcbuf=\"%c\" srcoff=\"%u\" dstbuf=\"%c\" dstoff=\"%u\" cnt=\"%u\"",
             number, step.type, area_letter(step.source), PCCL_SLOT_INDEX(step.source), area_letter(step.target),
             PCCL_SLOT_INDEX(step.target), step.count);
-    if (wait == PCCL_NONE)
+    if (wait == PCCL_NONE) {
         fprintf(steps->stream, " depid=\"-1\" deps=\"-1\"");
-    else
+    } else {
         fprintf(steps->stream, " depid=\"%u\" deps=\"%u\"", steps->layout->block[wait], steps->layout->last_step[wait]);
+    }
     fprintf(steps->stream, " hasdep=\"%d\"/>\n", awaited);
 }
 
@@ -230,12 +253,15 @@ static uint32_t put_waits(struct steps *steps, uint32_t index)
     for (uint32_t i = layout->first_wait[index]; i < layout->first_wait[index + 1]; i++) {
         uint32_t wait = layout->waits[i];
         bool needed = layout->block[wait] != steps->block;
-        for (uint32_t j = i + 1; j < layout->first_wait[index + 1]; j++)
+        for (uint32_t j = i + 1; j < layout->first_wait[index + 1]; j++) {
             needed = needed && layout->block[layout->waits[j]] != layout->block[wait];
-        if (!needed)
+        }
+        if (!needed) {
             continue;
-        if (kept != PCCL_NONE)
+        }
+        if (kept != PCCL_NONE) {
             put_step(steps, (struct step){"nop", PCCL_SLOT(PCCL_INPUT, 0), PCCL_SLOT(PCCL_OUTPUT, 0), 0}, kept, false);
+        }
         kept = wait;
     }
     return kept;
@@ -284,9 +310,11 @@ static void put_operation(struct steps *steps, uint32_t index)
 static void put_block(const struct converter *converter, struct layout *layout, uint32_t block, FILE *stream)
 {
     struct steps steps = {.converter = converter, .layout = layout, .block = block, .stream = stream};
-    for (uint32_t i = 0; i < layout->program->num_operations; i++)
-        if (layout->block[i] == block)
+    for (uint32_t i = 0; i < layout->program->num_operations; i++) {
+        if (layout->block[i] == block) {
             put_operation(&steps, i);
+        }
+    }
 }
 
 static void put_rank(const struct converter *converter, uint32_t rank)
@@ -295,8 +323,9 @@ static void put_rank(const struct converter *converter, uint32_t rank)
     fprintf(converter->stream, "  <gpu id=\"%u\" i_chunks=\"%u\" o_chunks=\"%u\" s_chunks=\"%u\">\n", rank,
             pccl_demand_num_input_slots(converter->demand, rank), pccl_demand_num_output_slots(converter->demand, rank),
             layout->program->num_scratch_slots);
-    for (uint32_t b = 0; b < layout->num_blocks; b++)
+    for (uint32_t b = 0; b < layout->num_blocks; b++) {
         put_block(converter, layout, b, NULL); /* numbers the steps, which waits of earlier blocks refer to */
+    }
     for (uint32_t b = 0; b < layout->num_blocks; b++) {
         const struct block *block = &layout->blocks[b];
         fprintf(converter->stream, "    <tb id=\"%u\" send=\"%d\" recv=\"%d\" chan=\"0\">\n", b,
@@ -313,10 +342,11 @@ static void put_rank(const struct converter *converter, uint32_t rank)
 static void put_text(FILE *stream, const char *text)
 {
     for (; *text; text++) {
-        if (strchr("<>&\"", *text))
+        if (strchr("<>&\"", *text)) {
             fprintf(stream, "&#%d;", *text);
-        else
+        } else {
             fputc(*text, stream);
+        }
     }
 }
 
@@ -338,8 +368,9 @@ static void put_file(const struct converter *converter, const char *method)
             "\" proto=\"Simple\" nchannels=\"1\" nchunksperloop=\"%u\" ngpus=\"%u\" coll=\"%s\" "
             "inplace=\"0\" outofplace=\"1\" minBytes=\"0\" maxBytes=\"1099511627776\">\n",
             per_loop, demand->num_ranks, known ? pccl_collective_name(demand->collective) : "custom");
-    for (uint32_t rank = 0; rank < demand->num_ranks; rank++)
+    for (uint32_t rank = 0; rank < demand->num_ranks; rank++) {
         put_rank(converter, rank);
+    }
     fprintf(converter->stream, "</algo>\n");
 }
 
@@ -352,13 +383,16 @@ int convert_msccl(const struct pccl_schedule *schedule, FILE *stream, struct pcc
     int status = programs && converter.layouts ? check_demand(demand, error) : PCCL_ERR_MEMORY;
     for (uint32_t rank = 0; !status && rank < demand->num_ranks; rank++) {
         status = pccl_program_create(schedule, rank, &programs[rank], error);
-        if (!status)
+        if (!status) {
             status = create_layout(&converter.layouts[rank], programs[rank], demand->num_ranks);
+        }
     }
-    if (!status)
+    if (!status) {
         status = match_messages(&converter, error);
-    if (!status)
+    }
+    if (!status) {
         put_file(&converter, schedule->method);
+    }
     for (uint32_t rank = 0; programs && converter.layouts && rank < demand->num_ranks; rank++) {
         free_layout(&converter.layouts[rank]);
         pccl_program_free(programs[rank]);

@@ -41,9 +41,10 @@ static int exit_code(int status, const char *subject)
 int cli_fail(int status, const struct pccl_error *error, const char *subject)
 {
     const char *message = error && error->message[0] ? error->message : pccl_status_text(status);
-    if (!subject || strstr(message, subject))
+    if (!subject || strstr(message, subject)) {
         cli_error("%s", message);
-    else
+    } else {
         cli_error("%s: %s", subject, message);
+    }
     return exit_code(status, subject);
 }

@@ -41,8 +41,9 @@ static int take_device(struct parser *parser, const char *item, uint32_t device)
 static uint32_t find_device(const struct pccl_topology *topology, const char *text)
 {
     uint64_t number;
-    if (cli_number_parse(text, topology->num_devices - 1, &number) == PCCL_SUCCESS)
+    if (cli_number_parse(text, topology->num_devices - 1, &number) == PCCL_SUCCESS) {
         return (uint32_t)number;
+    }
     uint32_t vertex = pccl_topology_find(topology, text);
     return vertex < topology->num_devices ? vertex : PCCL_NONE;
 }
@@ -51,8 +52,9 @@ static uint32_t find_device(const struct pccl_topology *topology, const char *te
 static bool split_interval(char *text, uint64_t maximum, uint64_t *first, uint64_t *last)
 {
     char *dash = strchr(text, '-');
-    if (dash)
+    if (dash) {
         *dash++ = '\0';
+    }
     return cli_number_parse(text, maximum, first) == PCCL_SUCCESS &&
            cli_number_parse(dash ? dash : text, maximum, last) == PCCL_SUCCESS && *first <= *last;
 }
@@ -61,21 +63,24 @@ static int take_slice(struct parser *parser, const char *item, uint32_t dimensio
 {
     const struct pccl_topology *topology = parser->topology;
     uint64_t first, last;
-    if (dimension >= topology->num_dimensions)
+    if (dimension >= topology->num_dimensions) {
         return complain(parser, item, "the topology has no such dimension; rows, columns and dims exist on grids only");
+    }
     uint32_t extent = topology->dimensions[dimension], stride = 1;
     if (!split_interval(interval, extent - 1, &first, &last)) {
         snprintf(parser->error->message, sizeof(parser->error->message),
                  "group item '%.60s': expected a coordinate or interval within 0-%u", item, extent - 1);
         return PCCL_ERR_INVALID;
     }
-    for (uint32_t i = dimension + 1; i < topology->num_dimensions; i++)
+    for (uint32_t i = dimension + 1; i < topology->num_dimensions; i++) {
         stride *= topology->dimensions[i];
+    }
     for (uint32_t device = 0; device < topology->num_devices; device++) {
         uint32_t coordinate = device / stride % extent;
         int status = coordinate < first || coordinate > last ? PCCL_SUCCESS : take_device(parser, item, device);
-        if (status)
+        if (status) {
             return status;
+        }
     }
     return PCCL_SUCCESS;
 }
@@ -85,18 +90,20 @@ static bool is_slice(const struct pccl_topology *topology, char *item, uint32_t 
 {
     char *colon = strchr(item, ':');
     uint64_t number;
-    if (!colon)
+    if (!colon) {
         return false;
+    }
     *colon = '\0';
     *rest = colon + 1;
     *dimension = PCCL_NONE;
-    if (strcmp(item, "row") == 0)
+    if (strcmp(item, "row") == 0) {
         *dimension = topology->num_dimensions ? 0 : PCCL_NONE;
-    else if (strcmp(item, "column") == 0)
+    } else if (strcmp(item, "column") == 0) {
         *dimension = topology->num_dimensions ? topology->num_dimensions - 1 : PCCL_NONE;
-    else if (strncmp(item, "dim", 3) == 0 && cli_number_parse(item + 3, PCCL_MAX_DIMENSIONS, &number) == PCCL_SUCCESS)
+    } else if (strncmp(item, "dim", 3) == 0 &&
+               cli_number_parse(item + 3, PCCL_MAX_DIMENSIONS, &number) == PCCL_SUCCESS) {
         *dimension = (uint32_t)number;
-    else {
+    } else {
         *colon = ':';
         return false;
     }
@@ -110,21 +117,25 @@ static int take_range(struct parser *parser, const char *item, char *text)
     char *colon = strchr(text, ':');
     if (colon) {
         *colon = '\0';
-        if (cli_number_parse(colon + 1, UINT32_MAX / 2, &step) || step == 0)
+        if (cli_number_parse(colon + 1, UINT32_MAX / 2, &step) || step == 0) {
             return complain(parser, item, "expected a step of 1 or more after ':'");
+        }
     }
     for (char *dash = strchr(text, '-'); dash; dash = strchr(dash + 1, '-')) {
         *dash = '\0';
         uint32_t first = find_device(parser->topology, text), last = find_device(parser->topology, dash + 1);
         *dash = '-';
-        if (first == PCCL_NONE || last == PCCL_NONE)
+        if (first == PCCL_NONE || last == PCCL_NONE) {
             continue;
-        if (first > last)
+        }
+        if (first > last) {
             return complain(parser, item, "the first device of a range must not come after the last");
+        }
         for (uint64_t device = first; device <= last; device += step) {
             int status = take_device(parser, item, (uint32_t)device);
-            if (status)
+            if (status) {
                 return status;
+            }
         }
         return PCCL_SUCCESS;
     }
@@ -141,14 +152,17 @@ static int take_item(struct parser *parser, const char *item)
     char text[MAX_ITEM];
     char *rest;
     uint32_t dimension, device = find_device(parser->topology, item);
-    if (device != PCCL_NONE)
+    if (device != PCCL_NONE) {
         return take_device(parser, item, device);
-    if (strcmp(item, "all") == 0)
+    }
+    if (strcmp(item, "all") == 0) {
         snprintf(text, sizeof(text), "0-%u", parser->topology->num_devices - 1);
-    else
+    } else {
         snprintf(text, sizeof(text), "%s", item);
-    if (is_slice(parser->topology, text, &dimension, &rest))
+    }
+    if (is_slice(parser->topology, text, &dimension, &rest)) {
         return take_slice(parser, item, dimension, rest);
+    }
     return take_range(parser, item, text);
 }
 
@@ -158,13 +172,15 @@ static int take_group(struct parser *parser, const char *text, size_t length)
     char item[MAX_ITEM];
     for (const char *end = text + length;;) {
         size_t size = strcspn(text, ",+");
-        if (size >= sizeof(item))
+        if (size >= sizeof(item)) {
             return complain(parser, text, "too long; expected at most 127 characters between commas");
+        }
         memcpy(item, text, size);
         item[size] = '\0';
         int status = take_item(parser, item);
-        if (status || text + size == end)
+        if (status || text + size == end) {
             return status;
+        }
         text += size + 1;
     }
 }
@@ -178,12 +194,14 @@ static int take_groups(struct parser *parser, const char *text)
 {
     for (;;) {
         size_t length = strcspn(text, "+");
-        if (parser->group->num_groups == parser->topology->num_devices)
+        if (parser->group->num_groups == parser->topology->num_devices) {
             return complain(parser, text, "more groups than devices");
+        }
         begin_group(parser);
         int status = take_group(parser, text, length);
-        if (status || text[length] == '\0')
+        if (status || text[length] == '\0') {
             return status;
+        }
         text += length + 1;
     }
 }
@@ -194,14 +212,16 @@ static int take_each(struct parser *parser, const char *text)
     char item[MAX_ITEM], interval[16], *rest;
     uint32_t dimension = PCCL_NONE;
     snprintf(item, sizeof(item), "%.20s:", text);
-    if (!is_slice(parser->topology, item, &dimension, &rest) || dimension >= parser->topology->num_dimensions)
+    if (!is_slice(parser->topology, item, &dimension, &rest) || dimension >= parser->topology->num_dimensions) {
         return complain(parser, text, "expected each:row, each:column or each:dimK, on a grid");
+    }
     for (uint32_t i = 0; i < parser->topology->dimensions[dimension]; i++) {
         begin_group(parser);
         snprintf(interval, sizeof(interval), "%u", i);
         int status = take_slice(parser, text, dimension, interval);
-        if (status)
+        if (status) {
             return status;
+        }
     }
     return PCCL_SUCCESS;
 }
@@ -215,14 +235,16 @@ int cli_group_parse(const struct pccl_topology *topology, const char *text, stru
     group->first = malloc(((size_t)topology->num_devices + 1) * sizeof(*group->first));
     parser.taken = calloc(topology->num_devices, sizeof(*parser.taken));
     int status = group->devices && group->first && parser.taken ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
-    if (!status)
+    if (!status) {
         status = text && strncmp(text, "each:", 5) == 0 ? take_each(&parser, text + 5)
                                                         : take_groups(&parser, text ? text : "all");
+    }
     free(parser.taken);
-    if (status)
+    if (status) {
         cli_group_free(group);
-    else
+    } else {
         group->first[group->num_groups] = group->num_devices;
+    }
     return status;
 }
 

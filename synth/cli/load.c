@@ -23,14 +23,17 @@ static int create_from_csv(const char *text, const char *rest, struct pccl_topol
                            struct pccl_error *error)
 {
     char *copy = strdup(text);
-    if (!copy)
+    if (!copy) {
         return PCCL_ERR_MEMORY;
+    }
     char *filter = *rest ? copy + (rest - text) : NULL, *option = filter ? strchr(filter + 1, ':') : NULL;
     int status = PCCL_SUCCESS;
-    if (filter)
+    if (filter) {
         *filter++ = '\0';
-    if (option)
+    }
+    if (option) {
         *option++ = '\0';
+    }
     if (option && strcmp(option, "multicast") != 0) {
         snprintf(error->message, sizeof(error->message), "unknown option '%.40s' after a CSV file; expected multicast",
                  option);
@@ -62,12 +65,14 @@ static char *read_text(const char *path)
     struct stat status;
     FILE *stream = fopen(path, "r");
     char *text = NULL;
-    if (!stream)
+    if (!stream) {
         return NULL;
-    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > MAX_FILE_BYTES)
+    }
+    if (fstat(fileno(stream), &status) != 0 || !S_ISREG(status.st_mode) || status.st_size > MAX_FILE_BYTES) {
         errno = S_ISDIR(status.st_mode) ? EISDIR : EFBIG;
-    else
+    } else {
         text = malloc((size_t)status.st_size + 1);
+    }
     if (text) {
         size_t length = fread(text, 1, (size_t)status.st_size, stream);
         text[length] = '\0';
@@ -87,8 +92,9 @@ static int find_topology_name(const char *path, char **name)
     cJSON *root = cJSON_Parse(text);
     free(text);
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "topology");
-    if (cJSON_IsObject(item))
+    if (cJSON_IsObject(item)) {
         item = cJSON_GetObjectItemCaseSensitive(item, "name");
+    }
     *name = cJSON_IsString(item) ? strdup(item->valuestring) : NULL;
     cJSON_Delete(root);
     return CLI_OK;
@@ -100,8 +106,9 @@ int cli_schedule_load(const char *path, const char *text, struct pccl_topology *
     struct pccl_error error = {""};
     char *name = NULL;
     int code = text ? CLI_OK : find_topology_name(path, &name);
-    if (code)
+    if (code) {
         return code;
+    }
     int status = text || name ? create_topology(text ? text : name, topology, &error) : PCCL_ERR_FORMAT;
     if (status && !text) {
         cli_error("%s: topology: '%s' cannot be made here; give the topology of the schedule with an option", path,
@@ -125,19 +132,22 @@ int64_t cli_message_bytes(const struct pccl_schedule *schedule, const struct pcc
     uint32_t count;
     const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
     int64_t bytes = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         bytes += schedule->demand->chunks[chunks[i]].bytes;
+    }
     return bytes;
 }
 
 int cli_relays_count(const struct pccl_topology *topology, const struct pccl_schedule *schedule, uint32_t *count)
 {
     bool *member = calloc(topology->num_devices, sizeof(*member));
-    if (!member)
+    if (!member) {
         return PCCL_ERR_MEMORY;
+    }
     *count = 0;
-    for (uint32_t rank = 0; rank < schedule->demand->num_ranks; rank++)
+    for (uint32_t rank = 0; rank < schedule->demand->num_ranks; rank++) {
         member[schedule->demand->devices[rank]] = true;
+    }
     for (uint32_t m = 0; m < schedule->num_messages; m++) {
         uint32_t target = schedule->paths[schedule->messages[m].path].target;
         if (target < topology->num_devices && !member[target]) {
@@ -153,10 +163,12 @@ int cli_relays_count(const struct pccl_topology *topology, const struct pccl_sch
 static int sum_blocks(const struct pccl_demand *demand, uint32_t num_blocks, int64_t **block_bytes)
 {
     int64_t *sums = calloc(num_blocks, sizeof(*sums));
-    if (!sums)
+    if (!sums) {
         return PCCL_ERR_MEMORY;
-    for (uint32_t c = 0; c < demand->num_chunks; c++)
+    }
+    for (uint32_t c = 0; c < demand->num_chunks; c++) {
         sums[c / demand->pieces] += demand->chunks[c].bytes;
+    }
     *block_bytes = sums;
     return PCCL_SUCCESS;
 }
@@ -176,10 +188,12 @@ int cli_request_of_demand(const struct pccl_demand *demand, struct pccl_request 
         return PCCL_SUCCESS;
     }
     int status = sum_blocks(demand, num_blocks, block_bytes);
-    if (status)
+    if (status) {
         return status;
-    for (uint32_t b = 1; b < num_blocks; b++)
+    }
+    for (uint32_t b = 1; b < num_blocks; b++) {
         equal = equal && (*block_bytes)[b] == (*block_bytes)[0];
+    }
     if (equal) {
         request->bytes = (*block_bytes)[0];
         free(*block_bytes);
@@ -194,8 +208,9 @@ int cli_request_recover(const struct pccl_topology *topology, const struct pccl_
 {
     uint32_t relays;
     int status = cli_relays_count(topology, schedule, &relays);
-    if (!status)
+    if (!status) {
         status = cli_request_of_demand(schedule->demand, request, block_bytes);
+    }
     request->relays = !status && relays > 0;
     return status;
 }

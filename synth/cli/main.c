@@ -15,8 +15,9 @@ static void print_help(void)
     printf("Usage: pccl COMMAND [OPTIONS] [FILE]\n"
            "Makes schedules for collective communication that fit the network they run on.\n\n"
            "Commands:\n");
-    for (size_t i = 0; i < NUM_COMMANDS; i++)
+    for (size_t i = 0; i < NUM_COMMANDS; i++) {
         printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+    }
     printf("\nTry this: make a schedule, see how close to the optimum it is, look at it.\n"
            "  pccl synth -t torus:4x4 -c allgather -s 1MiB -o gather.json\n"
            "  pccl plot gather.json -o gather.svg\n\n"
@@ -35,9 +36,11 @@ static int run(int argc, char **argv)
         printf("pccl %s\n", PCCL_VERSION);
         return CLI_OK;
     }
-    for (size_t i = 0; i < NUM_COMMANDS; i++)
-        if (strcmp(name, commands[i]->name) == 0)
+    for (size_t i = 0; i < NUM_COMMANDS; i++) {
+        if (strcmp(name, commands[i]->name) == 0) {
             return cli_command_run(commands[i], argc - 1, argv + 1);
+        }
+    }
     cli_error("unknown command '%s'; expected synth, verify, simulate, explain, plot, convert or topology "
               "(see 'pccl --help')",
               name);

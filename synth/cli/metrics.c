@@ -21,29 +21,34 @@ static void count_links(const struct pccl_topology *topology, struct metrics *me
     for (uint32_t l = 0; l < topology->num_links; l++) {
         const struct pccl_link *link = &topology->links[l];
         uint32_t i = 0;
-        while (
-            i < metrics->num_classes && i < METRICS_MAX_CLASSES &&
-            (metrics->classes[i].latency_ps != link->latency_ps || metrics->classes[i].ps_per_mib != link->ps_per_mib))
+        while (i < metrics->num_classes && i < METRICS_MAX_CLASSES &&
+               (metrics->classes[i].latency_ps != link->latency_ps ||
+                metrics->classes[i].ps_per_mib != link->ps_per_mib)) {
             i++;
+        }
         if (i < METRICS_MAX_CLASSES) {
             metrics->classes[i].latency_ps = link->latency_ps;
             metrics->classes[i].ps_per_mib = link->ps_per_mib;
             metrics->classes[i].count++;
         }
-        if (i == metrics->num_classes)
+        if (i == metrics->num_classes) {
             metrics->num_classes++;
+        }
     }
 }
 
 static int count_shared(const struct pccl_topology *topology, struct metrics *metrics)
 {
     uint32_t *users = calloc((size_t)topology->num_capacities + 1, sizeof(*users));
-    if (!users)
+    if (!users) {
         return PCCL_ERR_MEMORY;
-    for (uint32_t l = 0; l < topology->num_links; l++)
+    }
+    for (uint32_t l = 0; l < topology->num_links; l++) {
         users[topology->links[l].capacity]++;
-    for (uint32_t l = 0; l < topology->num_links; l++)
+    }
+    for (uint32_t l = 0; l < topology->num_links; l++) {
         metrics->num_shared += users[topology->links[l].capacity] > 1;
+    }
     free(users);
     return PCCL_SUCCESS;
 }
@@ -63,8 +68,9 @@ static void search_hops(struct search *search, uint32_t source)
 {
     const struct pccl_topology *topology = search->topology;
     uint32_t head = 0, tail = 0;
-    for (uint32_t v = 0; v < topology->num_vertices; v++)
+    for (uint32_t v = 0; v < topology->num_vertices; v++) {
         search->hops[v] = PCCL_NONE;
+    }
     search->hops[source] = 0;
     search->queue[tail++] = source;
     while (head < tail) {
@@ -85,8 +91,9 @@ static void search_latency(struct search *search, uint32_t source)
 {
     const struct pccl_topology *topology = search->topology;
     uint32_t head = 0, count = 1;
-    for (uint32_t v = 0; v < topology->num_vertices; v++)
+    for (uint32_t v = 0; v < topology->num_vertices; v++) {
         search->latency_ps[v] = INT64_MAX;
+    }
     search->latency_ps[source] = 0;
     search->queue[0] = source;
     while (count > 0) {
@@ -97,11 +104,13 @@ static void search_latency(struct search *search, uint32_t source)
         for (uint32_t i = topology->first_out[v]; i < topology->first_out[v + 1]; i++) {
             const struct pccl_link *link = &topology->links[topology->out_links[i]];
             int64_t latency_ps = search->latency_ps[v] + link->latency_ps;
-            if (latency_ps >= search->latency_ps[link->target])
+            if (latency_ps >= search->latency_ps[link->target]) {
                 continue;
+            }
             search->latency_ps[link->target] = latency_ps;
-            if (search->queued[link->target])
+            if (search->queued[link->target]) {
                 continue;
+            }
             search->queued[link->target] = true;
             search->queue[(head + count++) % topology->num_vertices] = link->target;
         }
@@ -111,8 +120,9 @@ static void search_latency(struct search *search, uint32_t source)
 static void measure_from(struct search *search, uint32_t source, struct metrics *metrics, uint64_t *total_hops)
 {
     search_hops(search, source);
-    if (metrics->num_classes > 1)
+    if (metrics->num_classes > 1) {
         search_latency(search, source);
+    }
     for (uint32_t d = 0; d < search->topology->num_devices; d++) {
         uint32_t hops = search->hops[d];
         if (hops == PCCL_NONE) {
@@ -142,8 +152,9 @@ static int measure_distances(const struct pccl_topology *topology, struct metric
             metrics->sampled = true;
             step = topology->num_devices / NUM_SAMPLES;
         }
-        for (uint32_t d = 0; d < topology->num_devices; d += step, sources++)
+        for (uint32_t d = 0; d < topology->num_devices; d += step, sources++) {
             measure_from(&search, d, metrics, &total_hops);
+        }
         uint64_t pairs = (uint64_t)sources * (topology->num_devices - 1) - metrics->unreachable;
         metrics->mean_hops = pairs ? (double)total_hops / (double)pairs : 0;
     }
@@ -189,8 +200,9 @@ static uint32_t count_distinct(const uint64_t *colour, uint64_t *sorted, uint32_
     uint32_t distinct = 0;
     memcpy(sorted, colour, (size_t)count * sizeof(*sorted));
     qsort(sorted, count, sizeof(*sorted), compare_hashes);
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i++) {
         distinct += i == 0 || sorted[i] != sorted[i - 1];
+    }
     return distinct;
 }
 
@@ -202,9 +214,10 @@ static int count_kinds(const struct pccl_topology *topology, struct metrics *met
     int status = colour && refined && sorted ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
     if (!status) {
         uint32_t kinds = 0, before;
-        for (uint32_t v = 0; v < topology->num_vertices; v++)
+        for (uint32_t v = 0; v < topology->num_vertices; v++) {
             colour[v] = topology->vertices[v].kind + 2 * mix((uint64_t)topology->vertices[v].send_overhead_ps) +
                         3 * mix((uint64_t)topology->vertices[v].receive_overhead_ps);
+        }
         do {
             before = kinds;
             refine(topology, colour, refined);
@@ -225,11 +238,14 @@ int metrics_compute(const struct pccl_topology *topology, struct metrics *metric
     count_links(topology, metrics);
     find_degrees(topology, metrics);
     int status = count_shared(topology, metrics);
-    if (!status)
+    if (!status) {
         status = measure_distances(topology, metrics);
-    if (!status)
+    }
+    if (!status) {
         status = count_kinds(topology, metrics);
-    if (!status)
+    }
+    if (!status) {
         status = metrics_bisect(topology, metrics);
+    }
     return status;
 }

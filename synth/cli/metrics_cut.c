@@ -42,12 +42,14 @@ static void place_switches(struct cut *cut)
 static double measure_cut(struct cut *cut)
 {
     double rate = 0;
-    for (uint32_t c = 0; c < cut->topology->num_capacities; c++)
+    for (uint32_t c = 0; c < cut->topology->num_capacities; c++) {
         cut->counted[c] = false;
+    }
     for (uint32_t l = 0; l < cut->topology->num_links; l++) {
         const struct pccl_link *link = &cut->topology->links[l];
-        if (cut->side[link->source] != 0 || cut->side[link->target] != 1 || cut->counted[link->capacity])
+        if (cut->side[link->source] != 0 || cut->side[link->target] != 1 || cut->counted[link->capacity]) {
             continue;
+        }
         cut->counted[link->capacity] = true;
         rate += rate_of(link);
     }
@@ -62,8 +64,9 @@ struct keyed {
 static int compare_keyed(const void *a, const void *b)
 {
     const struct keyed *left = a, *right = b;
-    if (left->key != right->key)
+    if (left->key != right->key) {
         return left->key < right->key ? -1 : 1;
+    }
     return left->device < right->device ? -1 : left->device > right->device;
 }
 
@@ -71,16 +74,20 @@ static int try_cut(struct cut *cut, const char *name)
 {
     const struct pccl_topology *topology = cut->topology;
     struct keyed *order = malloc((size_t)topology->num_devices * sizeof(*order));
-    if (!order)
+    if (!order) {
         return PCCL_ERR_MEMORY;
-    for (uint32_t d = 0; d < topology->num_devices; d++)
+    }
+    for (uint32_t d = 0; d < topology->num_devices; d++) {
         order[d] = (struct keyed){cut->key[d], d};
+    }
     qsort(order, topology->num_devices, sizeof(*order), compare_keyed);
-    for (uint32_t i = 0; i < topology->num_devices; i++)
+    for (uint32_t i = 0; i < topology->num_devices; i++) {
         cut->side[order[i].device] = i >= topology->num_devices / 2;
+    }
     free(order);
-    for (uint32_t v = topology->num_devices; v < topology->num_vertices; v++)
+    for (uint32_t v = topology->num_devices; v < topology->num_vertices; v++) {
         cut->side[v] = (v - topology->num_devices) * 2 >= topology->num_vertices - topology->num_devices;
+    }
     place_switches(cut);
     double rate = measure_cut(cut);
     if (!cut->metrics->bisection_cut || rate < cut->metrics->bisection_bytes_per_second) {
@@ -96,8 +103,9 @@ static int cut_dimensions(struct cut *cut)
     uint32_t stride = 1;
     int status = PCCL_SUCCESS;
     for (uint32_t i = topology->num_dimensions; !status && i-- > 0;) {
-        for (uint32_t d = 0; d < topology->num_devices; d++)
+        for (uint32_t d = 0; d < topology->num_devices; d++) {
             cut->key[d] = d / stride % topology->dimensions[i];
+        }
         status = try_cut(cut, "across one dimension of the grid");
         stride *= topology->dimensions[i];
     }
@@ -109,8 +117,9 @@ static void key_by_distance(struct cut *cut, uint32_t source, uint32_t *queue, u
 {
     const struct pccl_topology *topology = cut->topology;
     uint32_t head = 0, tail = 0;
-    for (uint32_t v = 0; v < topology->num_vertices; v++)
+    for (uint32_t v = 0; v < topology->num_vertices; v++) {
         hops[v] = UINT64_MAX;
+    }
     hops[source] = 0;
     queue[tail++] = source;
     while (head < tail) {
@@ -123,8 +132,9 @@ static void key_by_distance(struct cut *cut, uint32_t source, uint32_t *queue, u
             }
         }
     }
-    for (uint32_t d = 0; d < topology->num_devices; d++)
+    for (uint32_t d = 0; d < topology->num_devices; d++) {
         cut->key[d] = hops[d];
+    }
 }
 
 static int cut_by_distance(struct cut *cut)
@@ -150,14 +160,17 @@ int metrics_bisect(const struct pccl_topology *topology, struct metrics *metrics
     cut.counted = malloc(((size_t)topology->num_capacities + 1) * sizeof(*cut.counted));
     int status = cut.key && cut.side && cut.counted ? cut_dimensions(&cut) : PCCL_ERR_MEMORY;
     if (!status) {
-        for (uint32_t d = 0; d < topology->num_devices; d++)
+        for (uint32_t d = 0; d < topology->num_devices; d++) {
             cut.key[d] = d;
+        }
         status = try_cut(&cut, "first half of the device numbers");
     }
-    if (!status)
+    if (!status) {
         status = cut_by_distance(&cut);
-    if (metrics->bisection_bytes_per_second >= 1e299)
+    }
+    if (metrics->bisection_bytes_per_second >= 1e299) {
         metrics->bisection_bytes_per_second = -1;
+    }
     free(cut.counted);
     free(cut.side);
     free(cut.key);

@@ -10,8 +10,9 @@
 static uint32_t count_options(const struct cli_command *command)
 {
     uint32_t count = 0;
-    while (command->options[count].name)
+    while (command->options[count].name) {
         count++;
+    }
     return count;
 }
 
@@ -20,18 +21,20 @@ static void print_option(const struct cli_option *option)
     char left[64];
     snprintf(left, sizeof(left), "--%s%s%s", option->name, option->argument ? "=" : "",
              option->argument ? option->argument : "");
-    if (option->letter)
+    if (option->letter) {
         printf("  -%c, %-22s %s\n", option->letter, left, option->help);
-    else
+    } else {
         printf("      %-22s %s\n", left, option->help);
+    }
 }
 
 static void print_help(const struct cli_command *command)
 {
     printf("Usage: pccl %s [OPTIONS]%s%s\n%c%s.\n\nOptions:\n", command->name, command->num_operands ? " " : "",
            command->operands, toupper((unsigned char)command->summary[0]), command->summary + 1);
-    for (const struct cli_option *option = command->options; option->name; option++)
+    for (const struct cli_option *option = command->options; option->name; option++) {
         print_option(option);
+    }
     print_option(&(struct cli_option){"help", 'h', NULL, "this text"});
     printf("\n%s", command->details);
 }
@@ -48,8 +51,9 @@ static void describe(const struct cli_command *command, struct option *longs, ch
                                    (int)(LONG_BASE + i)};
         if (option->letter) {
             *shorts++ = option->letter;
-            if (option->argument)
+            if (option->argument) {
                 *shorts++ = ':';
+            }
         }
     }
     longs[count] = (struct option){"help", no_argument, NULL, 'h'};
@@ -60,21 +64,25 @@ static void describe(const struct cli_command *command, struct option *longs, ch
 /* Place of what getopt returned in the command's table, or -1. */
 static int find_option(const struct cli_command *command, int value)
 {
-    if (value >= LONG_BASE)
+    if (value >= LONG_BASE) {
         return value - LONG_BASE;
-    for (int i = 0; command->options[i].name; i++)
-        if (command->options[i].letter == (char)value)
+    }
+    for (int i = 0; command->options[i].name; i++) {
+        if (command->options[i].letter == (char)value) {
             return i;
+        }
+    }
     return -1;
 }
 
 static int report_option(const struct cli_command *command, int value, char **argv)
 {
     const char *what = value == ':' ? "needs a value" : "is unknown or ambiguous, or takes no value";
-    if (optopt > 0 && optopt < LONG_BASE)
+    if (optopt > 0 && optopt < LONG_BASE) {
         cli_error("option '-%c' %s (see 'pccl %s --help')", optopt, what, command->name);
-    else
+    } else {
         cli_error("option '%s' %s (see 'pccl %s --help')", argv[optind - 1], what, command->name);
+    }
     return CLI_USAGE;
 }
 
@@ -82,13 +90,14 @@ static int take_operands(struct cli_arguments *arguments, int argc, char **argv)
 {
     const struct cli_command *command = arguments->command;
     uint32_t given = (uint32_t)(argc - optind);
-    if (given < command->num_operands)
+    if (given < command->num_operands) {
         cli_error("%s: expected %s (see 'pccl %s --help')", command->name, command->operands, command->name);
-    else if (given > command->num_operands)
+    } else if (given > command->num_operands) {
         cli_error("%s: unexpected '%s' (see 'pccl %s --help')", command->name,
                   argv[optind + (int)command->num_operands], command->name);
-    else if (given == 1)
+    } else if (given == 1) {
         arguments->operand = argv[optind];
+    }
     return given == command->num_operands ? CLI_OK : CLI_USAGE;
 }
 
@@ -105,8 +114,9 @@ int cli_command_run(const struct cli_command *command, int argc, char **argv)
             return CLI_OK;
         }
         int place = value == '?' || value == ':' ? -1 : find_option(command, value);
-        if (place < 0)
+        if (place < 0) {
             return report_option(command, value, argv);
+        }
         arguments.values[place] = optarg ? optarg : "";
     }
     int code = take_operands(&arguments, argc, argv);
@@ -115,8 +125,10 @@ int cli_command_run(const struct cli_command *command, int argc, char **argv)
 
 const char *cli_value(const struct cli_arguments *arguments, const char *name)
 {
-    for (uint32_t i = 0; arguments->command->options[i].name; i++)
-        if (strcmp(arguments->command->options[i].name, name) == 0)
+    for (uint32_t i = 0; arguments->command->options[i].name; i++) {
+        if (strcmp(arguments->command->options[i].name, name) == 0) {
             return arguments->values[i];
+        }
+    }
     return NULL;
 }

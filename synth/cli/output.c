@@ -18,8 +18,9 @@ static FILE *open_temporary(struct cli_file *file)
 {
     size_t length = strlen(file->path) + sizeof(".XXXXXX");
     file->temporary = malloc(length);
-    if (!file->temporary)
+    if (!file->temporary) {
         return NULL;
+    }
     snprintf(file->temporary, length, "%s.XXXXXX", file->path);
     int descriptor = mkstemp(file->temporary);
     if (descriptor < 0) {
@@ -41,16 +42,19 @@ int cli_file_open(struct cli_file *file, const char *path)
 {
     struct stat status;
     *file = (struct cli_file){.stream = stdout};
-    if (!path || strcmp(path, "-") == 0)
+    if (!path || strcmp(path, "-") == 0) {
         return CLI_OK;
+    }
     bool exists = stat(path, &status) == 0;
     file->path = exists ? realpath(path, NULL) : strdup(path); /* a symbolic link stays one */
-    if (!file->path)
+    if (!file->path) {
         return report(path, "cannot write");
+    }
     /* A device or pipe is written to; renaming would replace it. */
     file->stream = exists && !S_ISREG(status.st_mode) ? fopen(file->path, "w") : open_temporary(file);
-    if (file->stream)
+    if (file->stream) {
         return CLI_OK;
+    }
     int code = report(path, "cannot write");
     free(file->temporary);
     free(file->path);
@@ -59,16 +63,20 @@ int cli_file_open(struct cli_file *file, const char *path)
 
 int cli_file_close(struct cli_file *file, int code)
 {
-    if (!file->path)
+    if (!file->path) {
         return code;
+    }
     bool failed = fflush(file->stream) != 0 || ferror(file->stream);
     failed = fclose(file->stream) != 0 || failed;
-    if (!failed && code == CLI_OK && file->temporary)
+    if (!failed && code == CLI_OK && file->temporary) {
         failed = rename(file->temporary, file->path) != 0;
-    if (failed && code == CLI_OK)
+    }
+    if (failed && code == CLI_OK) {
         code = report(file->path, "cannot write");
-    if (code != CLI_OK && file->temporary)
+    }
+    if (code != CLI_OK && file->temporary) {
         unlink(file->temporary);
+    }
     free(file->temporary);
     free(file->path);
     return code;
@@ -86,12 +94,13 @@ void cli_json_quote(FILE *stream, const char *text)
     fputc('"', stream);
     for (; *text; text++) {
         unsigned char byte = (unsigned char)*text;
-        if (byte == '"' || byte == '\\')
+        if (byte == '"' || byte == '\\') {
             fprintf(stream, "\\%c", byte);
-        else if (byte < 0x20)
+        } else if (byte < 0x20) {
             fprintf(stream, "\\u%04x", byte);
-        else
+        } else {
             fputc(byte, stream);
+        }
     }
     fputc('"', stream);
 }

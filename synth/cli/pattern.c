@@ -21,19 +21,22 @@ static bool stays(const struct pccl_demand *demand, const struct pccl_chunk *chu
 static int add_demand(struct merge *merge, const struct pccl_demand *demand, uint32_t base)
 {
     uint64_t needed = (uint64_t)merge->pattern->num_chunks + demand->num_chunks;
-    if (needed > PCCL_MAX_CHUNKS)
+    if (needed > PCCL_MAX_CHUNKS) {
         return PCCL_ERR_OVERFLOW;
+    }
     if (needed > merge->room) {
         struct pccl_chunk *grown = realloc(merge->chunks, (size_t)needed * 2 * sizeof(*grown));
-        if (!grown)
+        if (!grown) {
             return PCCL_ERR_MEMORY;
+        }
         merge->chunks = grown;
         merge->room = (uint32_t)needed * 2;
     }
     for (uint32_t c = 0; c < demand->num_chunks; c++) {
         struct pccl_chunk chunk = demand->chunks[c];
-        if (stays(demand, &chunk))
+        if (stays(demand, &chunk)) {
             continue;
+        }
         chunk.first_source = base + demand->holders[chunk.first_source];
         chunk.first_target = base + demand->holders[chunk.first_target];
         merge->chunks[merge->pattern->num_chunks++] = chunk;
@@ -53,8 +56,9 @@ static int add_group(struct merge *merge, const struct pccl_request *request, co
     /* An all-reduce is combined block by block, each at another rank. */
     uint32_t pieces = own.collective == PCCL_ALLREDUCE ? own.num_ranks : 1;
     int status = pccl_demand_create(&own, pieces, &demand, error);
-    if (!status)
+    if (!status) {
         status = add_demand(merge, demand, group->first[g]);
+    }
     pccl_demand_free(demand);
     return status;
 }
@@ -65,10 +69,12 @@ int cli_pattern_create(const struct pccl_request *request, const struct cli_grou
     struct merge merge = {.pattern = calloc(1, sizeof(struct pccl_demand))};
     uint32_t *holders = malloc((size_t)group->num_devices * sizeof(*holders));
     int status = merge.pattern && holders ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
-    for (uint32_t rank = 0; !status && rank < group->num_devices; rank++)
+    for (uint32_t rank = 0; !status && rank < group->num_devices; rank++) {
         holders[rank] = rank;
-    for (uint32_t g = 0; !status && g < group->num_groups; g++)
+    }
+    for (uint32_t g = 0; !status && g < group->num_groups; g++) {
         status = add_group(&merge, request, group, g, error);
+    }
     if (status) {
         free(merge.chunks);
         free(holders);
@@ -87,8 +93,9 @@ int cli_pattern_create(const struct pccl_request *request, const struct cli_grou
 
 void cli_pattern_free(struct pccl_demand *pattern)
 {
-    if (!pattern)
+    if (!pattern) {
         return;
+    }
     free((void *)(uintptr_t)pattern->chunks);
     free((void *)(uintptr_t)pattern->holders);
     free(pattern);

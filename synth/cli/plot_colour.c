@@ -36,17 +36,19 @@ struct plot_colour plot_category(uint32_t index, uint32_t count)
     static const struct plot_colour many[] = {{48, 18, 59},   {70, 107, 227}, {40, 187, 236},
                                               {49, 242, 153}, {162, 252, 60}, {237, 208, 58},
                                               {251, 128, 34}, {210, 49, 5},   {122, 4, 3}};
-    if (count <= 10)
+    if (count <= 10) {
         return few[index % 10];
+    }
     return interpolate(many, 9, (double)index / (double)(count - 1));
 }
 
 void plot_heat_legend(FILE *stream, double x, double y, double width, const char *caption)
 {
     const struct plot_style font = {.colour = plot_black, .size = 11};
-    for (uint32_t i = 0; i < 50; i++)
+    for (uint32_t i = 0; i < 50; i++) {
         plot_rectangle(stream, x + width * i / 50, y, width / 50 + 0.5, 12, plot_heat((i + 0.5) / 50),
                        (struct plot_style){0});
+    }
     for (uint32_t i = 0; i <= 4; i++) {
         char text[8];
         snprintf(text, sizeof(text), "%u %%", i * 25);

@@ -27,21 +27,23 @@ static void finish_circle(struct plot_layout *layout, uint32_t count, double rad
 static void grid_step(uint32_t i, uint32_t size, const double extent[2], double step[2])
 {
     step[0] = step[1] = 0;
-    if (i < 2)
+    if (i < 2) {
         step[i] = 1;
-    else if (i == 2) {
+    } else if (i == 2) {
         step[0] = DEPTH_X / size;
         step[1] = -DEPTH_Y / size;
-    } else
+    } else {
         step[(i - 3) % 2] = extent[(i - 3) % 2] + 1 + BLOCK_GAP * ((i - 3) / 2);
+    }
 }
 
 static void lay_grid(const struct pccl_topology *topology, struct plot_layout *layout)
 {
     double extent[2] = {0, 0}, step[2];
     uint32_t stride = 1;
-    for (uint32_t v = 0; v < topology->num_vertices; v++)
+    for (uint32_t v = 0; v < topology->num_vertices; v++) {
         layout->x[v] = layout->y[v] = 0;
+    }
     layout->spacing = 1;
     for (uint32_t i = 0; i < topology->num_dimensions; i++) {
         uint32_t size = topology->dimensions[topology->num_dimensions - 1 - i];
@@ -53,8 +55,9 @@ static void lay_grid(const struct pccl_topology *topology, struct plot_layout *l
         }
         extent[0] += (size - 1) * step[0];
         extent[1] += (size - 1) * fabs(step[1]);
-        if (size > 1)
+        if (size > 1) {
             layout->spacing = fmin(layout->spacing, sqrt(step[0] * step[0] + step[1] * step[1]));
+        }
         stride *= size;
     }
     layout->shape = PLOT_GRID;
@@ -65,10 +68,12 @@ static void lay_grid(const struct pccl_topology *topology, struct plot_layout *l
 /* Devices on the rim; a single switch at the hub. */
 static void lay_circle(const struct pccl_topology *topology, struct plot_layout *layout)
 {
-    for (uint32_t d = 0; d < topology->num_devices; d++)
+    for (uint32_t d = 0; d < topology->num_devices; d++) {
         place_on_circle(layout, d, (double)d / topology->num_devices, 1);
-    for (uint32_t v = topology->num_devices; v < topology->num_vertices; v++)
+    }
+    for (uint32_t v = topology->num_devices; v < topology->num_vertices; v++) {
         layout->x[v] = layout->y[v] = 1;
+    }
     finish_circle(layout, topology->num_devices, 1);
 }
 
@@ -77,8 +82,9 @@ static uint32_t find_switch(const struct pccl_topology *topology, uint32_t devic
 {
     for (uint32_t i = topology->first_out[device]; i < topology->first_out[device + 1]; i++) {
         uint32_t next = topology->links[topology->out_links[i]].target;
-        if (next >= topology->num_devices)
+        if (next >= topology->num_devices) {
             return next;
+        }
     }
     return PCCL_NONE;
 }
@@ -88,15 +94,18 @@ static void lay_sectors(const struct pccl_topology *topology, struct plot_layout
 {
     uint32_t num_switches = topology->num_vertices - topology->num_devices, most = 1;
     uint32_t *count = next + num_switches;
-    for (uint32_t s = 0; s < 2 * num_switches; s++)
+    for (uint32_t s = 0; s < 2 * num_switches; s++) {
         next[s] = 0;
+    }
     for (uint32_t d = 0; d < topology->num_devices; d++) {
         uint32_t hub = find_switch(topology, d);
-        if (hub != PCCL_NONE && ++count[hub - topology->num_devices] > most)
+        if (hub != PCCL_NONE && ++count[hub - topology->num_devices] > most) {
             most = count[hub - topology->num_devices];
+        }
     }
-    for (uint32_t s = 0; s < num_switches; s++)
+    for (uint32_t s = 0; s < num_switches; s++) {
         place_on_circle(layout, topology->num_devices + s, (double)s / num_switches, 0.72);
+    }
     for (uint32_t d = 0; d < topology->num_devices; d++) {
         uint32_t hub = find_switch(topology, d);
         uint32_t s = hub == PCCL_NONE ? 0 : hub - topology->num_devices;
@@ -112,17 +121,20 @@ static void lay_sectors(const struct pccl_topology *topology, struct plot_layout
 static uint32_t find_tiers(const struct pccl_topology *topology, uint32_t *tier)
 {
     uint32_t highest = 0, reached = topology->num_devices;
-    for (uint32_t v = 0; v < topology->num_vertices; v++)
+    for (uint32_t v = 0; v < topology->num_vertices; v++) {
         tier[v] = v < topology->num_devices ? 0 : PCCL_NONE;
-    for (uint32_t level = 0; reached < topology->num_vertices && level == highest; level++)
+    }
+    for (uint32_t level = 0; reached < topology->num_vertices && level == highest; level++) {
         for (uint32_t l = 0; l < topology->num_links; l++) {
             const struct pccl_link *link = &topology->links[l];
-            if (tier[link->source] != level || tier[link->target] != PCCL_NONE)
+            if (tier[link->source] != level || tier[link->target] != PCCL_NONE) {
                 continue;
+            }
             tier[link->target] = level + 1;
             highest = level + 1;
             reached++;
         }
+    }
     return reached == topology->num_vertices ? highest : 0;
 }
 
@@ -130,8 +142,9 @@ static bool has_level_links(const struct pccl_topology *topology, const uint32_t
 {
     for (uint32_t l = 0; l < topology->num_links; l++) {
         const struct pccl_link *link = &topology->links[l];
-        if (tier[link->source] == tier[link->target] && tier[link->source] > 0)
+        if (tier[link->source] == tier[link->target] && tier[link->source] > 0) {
             return true;
+        }
     }
     return false;
 }
@@ -144,8 +157,9 @@ struct place {
 static int compare_places(const void *a, const void *b)
 {
     const struct place *left = a, *right = b;
-    if (left->mean < right->mean - 1e-9 || left->mean > right->mean + 1e-9)
+    if (left->mean < right->mean - 1e-9 || left->mean > right->mean + 1e-9) {
         return left->mean < right->mean ? -1 : 1;
+    }
     return left->vertex < right->vertex ? -1 : left->vertex > right->vertex;
 }
 
@@ -171,8 +185,9 @@ static bool is_rail(const struct pccl_topology *topology, const uint32_t *tier, 
     uint32_t lowest = UINT32_MAX, highest = 0, count = 0;
     for (uint32_t i = topology->first_out[vertex]; i < topology->first_out[vertex + 1]; i++) {
         uint32_t next = topology->links[topology->out_links[i]].target;
-        if (next >= topology->num_devices)
+        if (next >= topology->num_devices) {
             continue;
+        }
         lowest = next < lowest ? next : lowest;
         highest = next > highest ? next : highest;
         count++;
@@ -206,14 +221,18 @@ static void lay_tiers(const struct pccl_topology *topology, struct plot_layout *
         layout->y[d] = rise * highest;
     }
     for (uint32_t level = 1; level <= highest; level++, count = 0) {
-        for (uint32_t v = first; v < topology->num_vertices; v++)
-            if (tier[v] == level && !(below && is_rail(topology, tier, v)))
+        for (uint32_t v = first; v < topology->num_vertices; v++) {
+            if (tier[v] == level && !(below && is_rail(topology, tier, v))) {
                 places[count++] = (struct place){mean_below(topology, layout, tier, v), v};
+            }
+        }
         place_line(layout, places, count, width, rise * (highest - level));
     }
-    for (uint32_t v = first; below && v < topology->num_vertices; v++)
-        if (is_rail(topology, tier, v))
+    for (uint32_t v = first; below && v < topology->num_vertices; v++) {
+        if (is_rail(topology, tier, v)) {
             places[count++] = (struct place){mean_below(topology, layout, tier, v), v};
+        }
+    }
     place_line(layout, places, count, width, rise * (highest + 1));
     layout->shape = PLOT_TIERS;
     layout->width = width;
@@ -230,10 +249,11 @@ static int lay_switched(const struct pccl_topology *topology, struct plot_layout
     int status = tier && counts && places ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
     if (!status) {
         uint32_t highest = find_tiers(topology, tier);
-        if (highest == 0 || has_level_links(topology, tier))
+        if (highest == 0 || has_level_links(topology, tier)) {
             lay_sectors(topology, layout, counts);
-        else
+        } else {
             lay_tiers(topology, layout, tier, highest, places);
+        }
     }
     free(places);
     free(counts);
@@ -248,14 +268,15 @@ int plot_layout_create(const struct pccl_topology *topology, struct plot_layout 
     layout->x = calloc(topology->num_vertices, sizeof(*layout->x));
     layout->y = calloc(topology->num_vertices, sizeof(*layout->y));
     int status = layout->x && layout->y ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
-    if (status)
+    if (status) {
         plot_layout_free(layout);
-    else if (topology->num_dimensions > 1 || (topology->num_dimensions == 1 && !topology->wraps[0]))
+    } else if (topology->num_dimensions > 1 || (topology->num_dimensions == 1 && !topology->wraps[0])) {
         lay_grid(topology, layout);
-    else if (num_switches <= 1)
+    } else if (num_switches <= 1) {
         lay_circle(topology, layout);
-    else
+    } else {
         status = lay_switched(topology, layout);
+    }
     return status;
 }
 
@@ -272,8 +293,9 @@ static bool are_neighbours(const struct pccl_topology *topology, uint32_t a, uin
     for (uint32_t i = 0; i < topology->num_dimensions && i < 3; i++) {
         uint32_t size = topology->dimensions[topology->num_dimensions - 1 - i];
         uint32_t from = a / stride % size, to = b / stride % size;
-        if (distance == stride && (from > to ? from - to : to - from) == 1)
+        if (distance == stride && (from > to ? from - to : to - from) == 1) {
             return true;
+        }
         stride *= size;
     }
     return false;
@@ -282,9 +304,11 @@ static bool are_neighbours(const struct pccl_topology *topology, uint32_t a, uin
 double plot_layout_bow(const struct plot_layout *layout, const struct pccl_topology *topology, uint32_t a, uint32_t b)
 {
     double dx = layout->x[b] - layout->x[a], dy = layout->y[b] - layout->y[a], length = sqrt(dx * dx + dy * dy) + 1e-9;
-    if (layout->shape == PLOT_GRID)
+    if (layout->shape == PLOT_GRID) {
         return are_neighbours(topology, a, b) ? 0 : length < 1 ? 0.3 : fmin(0.16, 0.7 / length);
-    if (layout->shape == PLOT_TIERS)
+    }
+    if (layout->shape == PLOT_TIERS) {
         return fabs(dy) < 1e-9 && fabs(dx) > 1.01 ? 0.25 : 0;
+    }
     return a >= topology->num_devices && b >= topology->num_devices ? 0.05 : 0;
 }

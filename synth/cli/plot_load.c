@@ -32,8 +32,9 @@ static struct canvas place_canvas(const struct plot *plot, const struct plot_lay
     double width = area.width - 2 * margin, height = area.height - 2 * margin;
     struct canvas canvas = {.plot = plot, .layout = layout};
     canvas.scale = fmin(width / fmax(layout->width, 1e-9), height / fmax(layout->height, 1e-9));
-    if (layout->shape != PLOT_CIRCLE)
+    if (layout->shape != PLOT_CIRCLE) {
         canvas.scale = fmin(canvas.scale, MAX_CELL);
+    }
     canvas.x = area.x + (area.width - layout->width * canvas.scale) / 2;
     canvas.y = area.y + (area.height - layout->height * canvas.scale) / 2;
     double spacing = layout->spacing * canvas.scale;
@@ -73,12 +74,14 @@ static void draw_link(const struct canvas *canvas, uint32_t link, double share, 
     find_end(canvas, target, bow == 0 ? source : pull, -side, to);
     struct plot_style style = {
         .colour = share > 0 ? plot_heat(share) : plot_light_grey, .size = width, .dashed = share <= 0};
-    if (bow == 0)
+    if (bow == 0) {
         plot_line(plot->stream, from[0], from[1], to[0], to[1], style);
-    else
+    } else {
         plot_bow(plot->stream, from, pull, to, style);
-    if (plot->topology->num_links > MAX_ARROWS || canvas->scale * canvas->layout->spacing < 18 || share <= 0)
+    }
+    if (plot->topology->num_links > MAX_ARROWS || canvas->scale * canvas->layout->spacing < 18 || share <= 0) {
         return;
+    }
     double middle[2] = {(from[0] + 2 * pull[0] + to[0]) / 4, (from[1] + 2 * pull[1] + to[1]) / 4};
     plot_arrow(plot->stream, middle[0], middle[1], to[0] - from[0], to[1] - from[1], width * 1.1 + 1.6, plot_black);
 }
@@ -88,13 +91,14 @@ static void draw_links(const struct canvas *canvas)
     const struct plot *plot = canvas->plot;
     double spacing = canvas->layout->spacing * canvas->scale;
     double width = fmin(fmax(spacing * (spacing > 26 ? 0.05 : 0.1), 0.5), 3.2);
-    for (uint32_t pass = 0; pass < 2; pass++) /* idle links first, so that they hide nothing */
+    for (uint32_t pass = 0; pass < 2; pass++) { /* idle links first, so that they hide nothing */
         for (uint32_t l = 0; l < plot->topology->num_links; l++) {
             const struct pccl_link *link = &plot->topology->links[l];
             double share = plot_busy_share(plot, l);
             bool used = plot->simulation.link_bytes[l] > 0;
-            if (used != (pass == 1))
+            if (used != (pass == 1)) {
                 continue;
+            }
             char title[240];
             snprintf(title, sizeof(title), "%.60s to %.60s: %s, held %.1f %% of the time",
                      plot->topology->vertices[link->source].name, plot->topology->vertices[link->target].name,
@@ -103,6 +107,7 @@ static void draw_links(const struct canvas *canvas)
             draw_link(canvas, l, used ? fmax(share, 1e-6) : 0, used ? width : fmin(width, 1));
             plot_group_end(plot->stream);
         }
+    }
 }
 
 static void draw_device(const struct canvas *canvas, uint32_t device, double x, double y)
@@ -113,11 +118,13 @@ static void draw_device(const struct canvas *canvas, uint32_t device, double x, 
     char label[32];
     plot_circle(plot->stream, x, y, radius, member ? plot_blue : plot_white,
                 (struct plot_style){.colour = plot_blue, .size = fmin(radius / 4, 1.2)});
-    if (radius < 6)
+    if (radius < 6) {
         return;
+    }
     snprintf(label, sizeof(label), "%.8s", plot->topology->vertices[device].name);
-    if (strlen(plot->topology->vertices[device].name) > 5)
+    if (strlen(plot->topology->vertices[device].name) > 5) {
         snprintf(label, sizeof(label), "%u", device);
+    }
     double size = fmin(11, fmin(radius, 2.9 * radius / (double)strlen(label)));
     plot_text(plot->stream, x, y + size * 0.36, PLOT_MIDDLE,
               (struct plot_style){.colour = member ? plot_white : plot_black, .size = size}, label);
@@ -130,8 +137,9 @@ static void draw_switch(const struct canvas *canvas, uint32_t vertex, double x, 
     double width = 2 * canvas->radius, height = 1.6 * canvas->radius;
     const char *name = plot->topology->vertices[vertex].name;
     char label[32];
-    if (num_switches > (canvas->layout->shape == PLOT_CIRCLE ? MAX_CIRCLE_NAMES : MAX_LINE_NAMES))
+    if (num_switches > (canvas->layout->shape == PLOT_CIRCLE ? MAX_CIRCLE_NAMES : MAX_LINE_NAMES)) {
         name += strcspn(name, "0123456789"); /* the number alone has room */
+    }
     plot_shorten(name, 10, label, sizeof(label));
     bool named = num_switches <= MAX_NAMES;
     if (named) {
@@ -140,8 +148,9 @@ static void draw_switch(const struct canvas *canvas, uint32_t vertex, double x, 
     }
     plot_rectangle(plot->stream, x - width / 2, y - height / 2, width, height, plot_light_grey,
                    (struct plot_style){.colour = plot_black, .size = fmin(canvas->radius / 4, 1)});
-    if (named)
+    if (named) {
         plot_text(plot->stream, x, y + 3.6, PLOT_MIDDLE, (struct plot_style){.colour = plot_black, .size = 10}, label);
+    }
 }
 
 static void draw_vertex(const struct canvas *canvas, uint32_t vertex)
@@ -150,10 +159,11 @@ static void draw_vertex(const struct canvas *canvas, uint32_t vertex)
     double x = canvas->x + canvas->layout->x[vertex] * canvas->scale;
     double y = canvas->y + canvas->layout->y[vertex] * canvas->scale;
     plot_group_begin(plot->stream, plot->topology->vertices[vertex].name);
-    if (vertex < plot->topology->num_devices)
+    if (vertex < plot->topology->num_devices) {
         draw_device(canvas, vertex, x, y);
-    else
+    } else {
         draw_switch(canvas, vertex, x, y);
+    }
     plot_group_end(plot->stream);
 }
 
@@ -162,8 +172,9 @@ static void draw_legend(const struct plot *plot, struct plot_area area)
     const struct plot_style font = {.colour = plot_black, .size = 11}, line = {.colour = plot_blue, .size = 1.2};
     double y = area.y + area.height - LEGEND_HEIGHT + 22, x = area.x + area.width / 2 - 235;
     uint32_t idle = 0;
-    for (uint32_t l = 0; l < plot->topology->num_links; l++)
+    for (uint32_t l = 0; l < plot->topology->num_links; l++) {
         idle += plot->simulation.link_bytes[l] == 0;
+    }
     plot_heat_legend(plot->stream, x, y, 200, "share of the time a link is held");
     x += 245;
     plot_circle(plot->stream, x, y, 6, plot_blue, line);
@@ -187,7 +198,8 @@ void plot_load(const struct plot *plot, const struct plot_layout *layout, struct
     plot_text(plot->stream, area.x, area.y + 14, PLOT_START, (struct plot_style){plot_black, 15, 0, true, false},
               "Load on the topology");
     draw_links(&canvas);
-    for (uint32_t v = 0; v < plot->topology->num_vertices; v++)
+    for (uint32_t v = 0; v < plot->topology->num_vertices; v++) {
         draw_vertex(&canvas, v);
+    }
     draw_legend(plot, area);
 }

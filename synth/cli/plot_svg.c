@@ -6,7 +6,7 @@
 
 static void print_escaped(FILE *stream, const char *text)
 {
-    for (; *text; text++)
+    for (; *text; text++) {
         switch (*text) {
         case '&':
             fputs("&amp;", stream);
@@ -20,6 +20,7 @@ static void print_escaped(FILE *stream, const char *text)
         default:
             fputc((unsigned char)*text < 0x20 ? '?' : *text, stream);
         }
+    }
 }
 
 static void print_colour(FILE *stream, const char *attribute, struct plot_colour colour)
@@ -29,14 +30,17 @@ static void print_colour(FILE *stream, const char *attribute, struct plot_colour
 
 static void print_stroke(FILE *stream, struct plot_style style)
 {
-    if (style.size <= 0)
+    if (style.size <= 0) {
         return;
+    }
     print_colour(stream, "stroke", style.colour);
     fprintf(stream, " stroke-width=\"%.2f\"", style.size);
-    if (style.dashed)
+    if (style.dashed) {
         fprintf(stream, " stroke-dasharray=\"5,4\"");
-    if (style.opacity > 0)
+    }
+    if (style.opacity > 0) {
         fprintf(stream, " stroke-opacity=\"%.2f\"", style.opacity);
+    }
 }
 
 void plot_begin(FILE *stream, double width, double height, const char *title)
@@ -87,8 +91,9 @@ void plot_rectangle(FILE *stream, double x, double y, double width, double heigh
 {
     fprintf(stream, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\"", x, y, width, height);
     print_colour(stream, "fill", fill);
-    if (border.size <= 0 && border.opacity > 0)
+    if (border.size <= 0 && border.opacity > 0) {
         fprintf(stream, " fill-opacity=\"%.2f\"", border.opacity);
+    }
     print_stroke(stream, border);
     fprintf(stream, "/>\n");
 }
@@ -119,8 +124,9 @@ void plot_bow(FILE *stream, const double from[2], const double pull[2], const do
 void plot_arrow(FILE *stream, double x, double y, double dx, double dy, double size, struct plot_colour colour)
 {
     double length = sqrt(dx * dx + dy * dy);
-    if (length <= 0)
+    if (length <= 0) {
         return;
+    }
     double ux = dx / length * size, uy = dy / length * size;
     fprintf(stream, "<path d=\"M%.1f %.1fL%.1f %.1fL%.1f %.1fZ\"", x + ux, y + uy, x - ux * 0.6 - uy * 0.6,
             y - uy * 0.6 + ux * 0.6, x - ux * 0.6 + uy * 0.6, y - uy * 0.6 - ux * 0.6);
@@ -146,14 +152,16 @@ void plot_shorten(const char *text, uint32_t letters, char *buffer, size_t room)
     size_t i = 0;
     for (; text[i]; i++) {
         bool starts = ((unsigned char)text[i] & 0xc0) != 0x80; /* of a UTF-8 character */
-        if (i + 4 > room || (starts && count == letters))
+        if (i + 4 > room || (starts && count == letters)) {
             break;
+        }
         count += starts;
         buffer[i] = text[i];
     }
     if (text[i]) {
-        while (i > 0 && ((unsigned char)text[i] & 0xc0) == 0x80)
+        while (i > 0 && ((unsigned char)text[i] & 0xc0) == 0x80) {
             i--;
+        }
         memcpy(buffer + i, "\xe2\x80\xa6", 3);
         i += 3;
     }

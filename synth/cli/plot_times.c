@@ -30,8 +30,9 @@ static uint32_t count_used(const struct plot *plot)
 {
     bool *used = calloc((size_t)plot->topology->num_links + 1, sizeof(*used));
     uint32_t count = 0;
-    if (!used)
+    if (!used) {
         return 0;
+    }
     for (uint32_t m = 0; m < plot->schedule->num_messages; m++) {
         const struct pccl_path *path = &plot->schedule->paths[plot->schedule->messages[m].path];
         for (uint32_t i = 0; i < path->num_links; i++) {
@@ -47,8 +48,9 @@ static uint32_t count_used(const struct plot *plot)
 static uint64_t count_bars(const struct plot *plot)
 {
     uint64_t count = 0;
-    for (uint32_t m = 0; m < plot->schedule->num_messages; m++)
+    for (uint32_t m = 0; m < plot->schedule->num_messages; m++) {
         count += plot->schedule->paths[plot->schedule->messages[m].path].num_links;
+    }
     return count;
 }
 
@@ -74,24 +76,30 @@ static int order_rows(struct chart *chart)
     const struct pccl_topology *topology = chart->plot->topology;
     chart->row = malloc((size_t)topology->num_links * sizeof(*chart->row) + 1);
     chart->link_of_row = malloc((size_t)topology->num_links * sizeof(*chart->link_of_row) + 1);
-    if (!chart->row || !chart->link_of_row)
+    if (!chart->row || !chart->link_of_row) {
         return PCCL_ERR_MEMORY;
+    }
     memset(chart->row, 0, (size_t)topology->num_links * sizeof(*chart->row));
     for (uint32_t m = 0; m < chart->plot->schedule->num_messages; m++) {
         const struct pccl_path *path = &chart->plot->schedule->paths[chart->plot->schedule->messages[m].path];
-        for (uint32_t i = 0; i < path->num_links; i++)
+        for (uint32_t i = 0; i < path->num_links; i++) {
             chart->row[chart->plot->schedule->path_links[path->first_link + i]] = 1;
+        }
     }
-    for (uint32_t v = 0; v < topology->num_vertices; v++)
+    for (uint32_t v = 0; v < topology->num_vertices; v++) {
         for (uint32_t i = topology->first_out[v]; i < topology->first_out[v + 1]; i++) {
             uint32_t link = topology->out_links[i];
-            if (chart->row[link])
+            if (chart->row[link]) {
                 chart->link_of_row[chart->num_rows++] = link;
+            }
         }
-    for (uint32_t l = 0; l < topology->num_links; l++)
+    }
+    for (uint32_t l = 0; l < topology->num_links; l++) {
         chart->row[l] = PCCL_NONE;
-    for (uint32_t r = 0; r < chart->num_rows; r++)
+    }
+    for (uint32_t r = 0; r < chart->num_rows; r++) {
         chart->row[chart->link_of_row[r]] = r;
+    }
     return PCCL_SUCCESS;
 }
 
@@ -120,8 +128,9 @@ static void draw_axis(const struct chart *chart)
     const struct plot_style font = {.colour = plot_black, .size = 11};
     double bottom = chart->field.y + chart->field.height;
     uint32_t unit = 0;
-    while (unit < 4 && chart->end_ps < units[unit].factor)
+    while (unit < 4 && chart->end_ps < units[unit].factor) {
         unit++;
+    }
     double range = chart->end_ps / units[unit].factor, step = choose_step(range);
     for (double value = 0; value <= range * 1.0001; value += step) {
         double x = time_x(chart, value * units[unit].factor);
@@ -153,8 +162,9 @@ static void draw_mark(const struct chart *chart, int64_t time_ps, const char *na
 
 static void draw_marks(const struct chart *chart)
 {
-    if (chart->plot->bound.bound_ps > 0)
+    if (chart->plot->bound.bound_ps > 0) {
         draw_mark(chart, chart->plot->bound.bound_ps, "lower bound", chart->field.y - 17, true, PLOT_END);
+    }
     draw_mark(chart, chart->plot->simulation.makespan_ps, "finish", chart->field.y - 4, false, PLOT_END);
 }
 
@@ -192,12 +202,15 @@ static struct plot_colour message_colour(const struct pccl_schedule *schedule, c
     uint32_t count, categories;
     const char *meaning;
     const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
-    if (count == 0)
+    if (count == 0) {
         return plot_grey;
+    }
     uint32_t first = chunk_category(schedule->demand, chunks[0], &categories, &meaning);
-    for (uint32_t i = 1; i < count; i++)
-        if (chunk_category(schedule->demand, chunks[i], &categories, &meaning) != first)
+    for (uint32_t i = 1; i < count; i++) {
+        if (chunk_category(schedule->demand, chunks[i], &categories, &meaning) != first) {
             return plot_grey;
+        }
+    }
     return plot_category(first, categories);
 }
 
@@ -236,15 +249,17 @@ static void draw_bars(const struct chart *chart)
             double y = chart->field.y + chart->row_height * chart->row[number] + (chart->row_height - height) / 2;
             double width = chart->field.width * (double)held_ps / chart->end_ps;
             double flight = chart->field.width * (double)link->latency_ps / chart->end_ps;
-            if (flight > 0.3)
+            if (flight > 0.3) {
                 plot_rectangle(plot->stream, x + width, y + height * 0.3, flight, height * 0.4, colour,
                                (struct plot_style){.opacity = 0.3});
+            }
             plot_rectangle(plot->stream, x, y, fmax(width, 1.2), height, colour,
                            (struct plot_style){.colour = plot_white, .size = width > 3 ? 0.6 : 0});
-            if (message->reduce)
+            if (message->reduce) {
                 fprintf(plot->stream,
                         "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"url(#hatch)\"/>\n", x, y,
                         fmax(width, 1.2), height);
+            }
             start_ps += link->latency_ps;
         }
         plot_group_end(plot->stream);
@@ -263,9 +278,10 @@ static void draw_row_labels(const struct chart *chart)
         plot_shorten(plot->topology->vertices[link->target].name, 9, target, sizeof(target));
         snprintf(text, sizeof(text), "%s \xe2\x86\x92 %s", source, target);
         bool starts = r == 0 || plot->topology->links[chart->link_of_row[r - 1]].source != link->source;
-        if (starts)
+        if (starts) {
             plot_line(plot->stream, chart->field.x - LABEL_WIDTH + 24, y, chart->field.x + chart->field.width, y,
                       (struct plot_style){.colour = plot_light_grey, .size = 1});
+        }
         plot_text(plot->stream, chart->field.x - 6, middle, PLOT_END,
                   (struct plot_style){.colour = plot_black, .size = size}, text);
         snprintf(text, sizeof(text), "%.0f %%", 100 * plot_busy_share(plot, chart->link_of_row[r]));
@@ -291,8 +307,9 @@ static void draw_categories(const struct chart *chart, double y)
                        plot_category(count <= LEGEND_CATEGORIES ? i : i * (count - 1) / (boxes - 1), count),
                        (struct plot_style){0});
         snprintf(text, sizeof(text), "%u", count <= LEGEND_CATEGORIES ? i : i ? count - 1 : 0);
-        if (count <= LEGEND_CATEGORIES || i == 0 || i == boxes - 1)
+        if (count <= LEGEND_CATEGORIES || i == 0 || i == boxes - 1) {
             plot_text(stream, x + i * width + width / 2 - 2, y + 23, PLOT_MIDDLE, font, text);
+        }
     }
     plot_text(stream, x + boxes * width + 10, y + 10, PLOT_START, font, meaning);
 }
@@ -344,8 +361,9 @@ static void add_interval(const struct chart *chart, double *band, double begin_p
     double column_ps = chart->end_ps / RASTER_COLUMNS;
     for (uint32_t c = (uint32_t)fmin(begin_ps / column_ps, RASTER_COLUMNS - 1); c < RASTER_COLUMNS; c++) {
         double left = fmax(begin_ps, c * column_ps), right = fmin(end_ps, (c + 1) * column_ps);
-        if (left >= right)
+        if (left >= right) {
             break;
+        }
         band[c] += right - left;
     }
 }
@@ -373,11 +391,13 @@ static void draw_band(const struct chart *chart, uint32_t band, uint32_t links, 
     const double *busy = chart->busy + (size_t)band * RASTER_COLUMNS;
     for (uint32_t c = 0; c < RASTER_COLUMNS;) {
         uint32_t level = (uint32_t)lround(fmin(busy[c] / column_ps / links, 1) * 50), run = c + 1;
-        while (run < RASTER_COLUMNS && (uint32_t)lround(fmin(busy[run] / column_ps / links, 1) * 50) == level)
+        while (run < RASTER_COLUMNS && (uint32_t)lround(fmin(busy[run] / column_ps / links, 1) * 50) == level) {
             run++;
-        if (level > 0)
+        }
+        if (level > 0) {
             plot_rectangle(chart->plot->stream, chart->field.x + c * width, y, (run - c) * width + 0.3, height + 0.3,
                            plot_heat(level / 50.0), (struct plot_style){0});
+        }
         c = run;
     }
 }
@@ -391,8 +411,9 @@ static void draw_band_labels(const struct chart *chart)
         uint32_t row = (uint32_t)((uint64_t)i * chart->num_rows / 16);
         const struct pccl_link *link = &topology->links[chart->link_of_row[row]];
         char source[64], text[96];
-        if (link->source == before)
+        if (link->source == before) {
             continue;
+        }
         before = link->source;
         plot_shorten(topology->vertices[link->source].name, 10, source, sizeof(source));
         snprintf(text, sizeof(text), "%s \xe2\x86\x92", source);
@@ -406,8 +427,9 @@ static int draw_raster(struct chart *chart)
 {
     uint32_t num_bands = count_bands(chart);
     chart->busy = calloc((size_t)num_bands * RASTER_COLUMNS + 1, sizeof(*chart->busy));
-    if (!chart->busy)
+    if (!chart->busy) {
         return PCCL_ERR_MEMORY;
+    }
     fill_raster(chart);
     double height = chart->field.height / (num_bands ? num_bands : 1);
     fprintf(chart->plot->stream, "<g shape-rendering=\"crispEdges\">\n"); /* no seams between rows */
@@ -415,13 +437,15 @@ static int draw_raster(struct chart *chart)
                    plot_heat(0), (struct plot_style){0});
     for (uint32_t band = 0, row = 0; band < num_bands; band++) {
         uint32_t links = 0;
-        for (; row < chart->num_rows && band_of_row(chart, row) == band; row++)
+        for (; row < chart->num_rows && band_of_row(chart, row) == band; row++) {
             links++;
+        }
         draw_band(chart, band, links, chart->field.y + band * height, height);
     }
     plot_group_end(chart->plot->stream);
-    if (chart->num_rows)
+    if (chart->num_rows) {
         draw_band_labels(chart);
+    }
     char caption[120];
     snprintf(caption, sizeof(caption), "share of the time in which a link is held (%u links in %u rows)",
              chart->num_rows, num_bands);

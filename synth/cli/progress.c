@@ -22,19 +22,22 @@ void cli_progress_update(void *context, const char *stage, uint64_t done, uint64
 {
     struct cli_progress *progress = context;
     double now = cli_clock_seconds(false);
-    if (now < progress->next_seconds || !isatty(STDERR_FILENO))
+    if (now < progress->next_seconds || !isatty(STDERR_FILENO)) {
         return;
+    }
     progress->next_seconds = now + 0.2;
     progress->shown = true;
     fprintf(stderr, "\r\033[K%s", stage);
-    if (total)
+    if (total) {
         fprintf(stderr, ": %llu of %llu", (unsigned long long)done, (unsigned long long)total);
+    }
     fprintf(stderr, " (%.0f s)", now - progress->begin_seconds);
     fflush(stderr);
 }
 
 void cli_progress_end(struct cli_progress *progress)
 {
-    if (progress->shown)
+    if (progress->shown) {
         fprintf(stderr, "\r\033[K");
+    }
 }

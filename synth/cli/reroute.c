@@ -20,8 +20,9 @@ static uint32_t find_link(const struct pccl_topology *topology, uint32_t source,
     for (uint32_t i = topology->first_out[source]; i < topology->first_out[source + 1]; i++) {
         uint32_t link = topology->out_links[i];
         if (topology->links[link].target == target &&
-            (best == PCCL_NONE || topology->links[link].ps_per_mib < topology->links[best].ps_per_mib))
+            (best == PCCL_NONE || topology->links[link].ps_per_mib < topology->links[best].ps_per_mib)) {
             best = link;
+        }
     }
     return best;
 }
@@ -43,8 +44,9 @@ static int keep_way(const struct move *move, const struct pccl_schedule *schedul
         uint32_t target = move->vertex[move->from->links[old].target];
         uint32_t link =
             source == PCCL_NONE || target == PCCL_NONE ? PCCL_NONE : find_same_link(move, old, source, target);
-        if (link == PCCL_NONE)
+        if (link == PCCL_NONE) {
             return PCCL_ERR_UNREACHABLE;
+        }
         move->links[i] = link;
     }
     *num_links = path->num_links;
@@ -54,8 +56,9 @@ static int keep_way(const struct move *move, const struct pccl_schedule *schedul
 static int find_way(const struct move *move, const struct pccl_schedule *schedule, const struct pccl_path *path,
                     uint32_t *num_links)
 {
-    if (keep_way(move, schedule, path, num_links) == PCCL_SUCCESS)
+    if (keep_way(move, schedule, path, num_links) == PCCL_SUCCESS) {
         return PCCL_SUCCESS;
+    }
     const char *source_name = move->from->vertices[path->source].name;
     const char *target_name = move->from->vertices[path->target].name;
     uint32_t source = move->vertex[path->source], target = move->vertex[path->target];
@@ -82,8 +85,9 @@ static void match_vertices(struct move *move)
 {
     for (uint32_t v = 0; v < move->from->num_vertices; v++) {
         uint32_t match = pccl_topology_find(move->to, move->from->vertices[v].name);
-        if (match != PCCL_NONE && (v < move->from->num_devices) != (match < move->to->num_devices))
+        if (match != PCCL_NONE && (v < move->from->num_devices) != (match < move->to->num_devices)) {
             match = PCCL_NONE;
+        }
         move->vertex[v] = match;
     }
 }
@@ -95,8 +99,9 @@ static int copy_demand(const struct move *move, const struct pccl_schedule *sche
     int64_t *block_bytes = NULL;
     int status = cli_request_recover(move->from, schedule, &request, &block_bytes);
     uint32_t *devices = malloc((size_t)schedule->demand->num_ranks * sizeof(*devices));
-    if (!status && !devices)
+    if (!status && !devices) {
         status = PCCL_ERR_MEMORY;
+    }
     for (uint32_t rank = 0; !status && rank < schedule->demand->num_ranks; rank++) {
         devices[rank] = move->vertex[schedule->demand->devices[rank]];
         if (devices[rank] == PCCL_NONE) {
@@ -107,9 +112,10 @@ static int copy_demand(const struct move *move, const struct pccl_schedule *sche
         }
     }
     request.devices = devices;
-    if (!status)
+    if (!status) {
         status = pccl_demand_create(&request, request.collective == PCCL_CUSTOM ? 1 : schedule->demand->pieces, demand,
                                     move->error);
+    }
     free(devices);
     free(block_bytes);
     return status;
@@ -122,11 +128,13 @@ static int copy_messages(const struct move *move, const struct pccl_schedule *sc
     for (uint32_t p = 0; !status && p < schedule->num_paths; p++) {
         uint32_t num_links;
         status = find_way(move, schedule, &schedule->paths[p], &num_links);
-        if (status)
+        if (status) {
             break;
+        }
         path_of[p] = pccl_schedule_path(result, move->to, move->links, num_links);
-        if (path_of[p] == PCCL_NONE)
+        if (path_of[p] == PCCL_NONE) {
             status = PCCL_ERR_MEMORY;
+        }
     }
     for (uint32_t m = 0; !status && m < schedule->num_messages; m++) {
         const struct pccl_message *message = &schedule->messages[m];
@@ -147,9 +155,11 @@ int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl
     struct pccl_schedule *result = NULL;
     *summary = (struct cli_reroute){0};
     move.max_links = pccl_topology_route_limit(to);
-    for (uint32_t p = 0; p < schedule->num_paths; p++)
-        if (schedule->paths[p].num_links > move.max_links)
+    for (uint32_t p = 0; p < schedule->num_paths; p++) {
+        if (schedule->paths[p].num_links > move.max_links) {
             move.max_links = schedule->paths[p].num_links;
+        }
+    }
     move.vertex = malloc((size_t)from->num_vertices * sizeof(*move.vertex));
     move.links = malloc(((size_t)move.max_links + 1) * sizeof(*move.links));
     int status = move.vertex && move.links ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
@@ -157,10 +167,12 @@ int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl
         match_vertices(&move);
         status = copy_demand(&move, schedule, &demand);
     }
-    if (!status)
+    if (!status) {
         status = pccl_schedule_create(demand, to, schedule->method, &result, error);
-    if (!status)
+    }
+    if (!status) {
         status = copy_messages(&move, schedule, result);
+    }
     if (status) {
         pccl_schedule_free(result);
         result = NULL;

@@ -34,8 +34,9 @@ static bool take_number(const char **text, uint64_t maximum, uint64_t *value)
     *value = 0;
     while (isdigit((unsigned char)**text)) {
         uint64_t digit = (uint64_t)(*(*text)++ - '0');
-        if (*value > (maximum - digit) / 10 || digit > maximum)
+        if (*value > (maximum - digit) / 10 || digit > maximum) {
             return false;
+        }
         *value = *value * 10 + digit;
     }
     return *text != digits;
@@ -51,13 +52,15 @@ int cli_bytes_parse(const char *text, int64_t *bytes, struct pccl_error *error)
     const char *rest = text;
     uint64_t number;
     if (take_number(&rest, INT64_MAX, &number)) {
-        while (*rest == ' ')
+        while (*rest == ' ') {
             rest++;
-        for (size_t i = 0; i < sizeof(byte_units) / sizeof(byte_units[0]); i++)
+        }
+        for (size_t i = 0; i < sizeof(byte_units) / sizeof(byte_units[0]); i++) {
             if (strcasecmp(rest, byte_units[i].name) == 0 && number <= (uint64_t)(INT64_MAX / byte_units[i].factor)) {
                 *bytes = (int64_t)number * byte_units[i].factor;
                 return PCCL_SUCCESS;
             }
+        }
     }
     snprintf(error->message, sizeof(error->message),
              "size '%.60s': expected a whole number of bytes below 2^63, with B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
@@ -71,8 +74,9 @@ struct cli_text cli_time_text(int64_t time_ps)
         {"s", INT64_C(1000000000000)}, {"ms", 1000000000}, {"us", 1000000}, {"ns", 1000}};
     struct cli_text result;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (time_ps < units[i].factor)
+        if (time_ps < units[i].factor) {
             continue;
+        }
         double value = (double)time_ps / (double)units[i].factor;
         snprintf(result.text, sizeof(result.text), "%.*f %s",
                  value < 10    ? 3
@@ -91,8 +95,9 @@ struct cli_text cli_bytes_text(int64_t bytes)
         {"TiB", INT64_C(1) << 40}, {"GiB", INT64_C(1) << 30}, {"MiB", INT64_C(1) << 20}, {"KiB", INT64_C(1) << 10}};
     struct cli_text result;
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (bytes < units[i].factor)
+        if (bytes < units[i].factor) {
             continue;
+        }
         double value = (double)bytes / (double)units[i].factor;
         snprintf(result.text, sizeof(result.text), "%.*f %s", bytes % units[i].factor ? 2 : 0, value, units[i].name);
         return result;
@@ -109,17 +114,19 @@ struct cli_text cli_rate_text(int64_t ps_per_mib)
         return result;
     }
     double rate = 1048576.0 * 1e12 / (double)ps_per_mib;
-    if (rate >= 1e9)
+    if (rate >= 1e9) {
         snprintf(result.text, sizeof(result.text), "%.4g GB/s", rate / 1e9);
-    else
+    } else {
         snprintf(result.text, sizeof(result.text), "%.4g MB/s", rate / 1e6);
+    }
     return result;
 }
 
 struct cli_text cli_gap_text(int64_t makespan_ps, int64_t bound_ps)
 {
     struct cli_text result = {"-"};
-    if (bound_ps > 0)
+    if (bound_ps > 0) {
         snprintf(result.text, sizeof(result.text), "%.4f", (double)makespan_ps / (double)bound_ps);
+    }
     return result;
 }

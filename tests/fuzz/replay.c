@@ -49,8 +49,9 @@ int main(int argc, char **argv)
             return 1;
         }
         for (struct dirent *entry; (entry = readdir(directory));) {
-            if (entry->d_name[0] == '.')
+            if (entry->d_name[0] == '.') {
                 continue;
+            }
             snprintf(path, sizeof(path), "%s/%s/%.255s", corpus, targets[t].name, entry->d_name);
             run_file(t, path);
             count++;

@@ -11,14 +11,17 @@ static void use_demand(const struct pccl_demand *demand)
         for (uint32_t i = 0; i < chunk->num_sources; i++) {
             uint32_t rank = demand->holders[chunk->first_source + i];
             uint32_t slot = pccl_demand_input_slot(demand, c, rank);
-            if (rank >= demand->num_ranks || (slot != PCCL_NONE && slot >= pccl_demand_num_input_slots(demand, rank)))
+            if (rank >= demand->num_ranks || (slot != PCCL_NONE && slot >= pccl_demand_num_input_slots(demand, rank))) {
                 abort();
+            }
         }
         for (uint32_t i = 0; i < chunk->num_targets; i++) {
             uint32_t rank = demand->holders[chunk->first_target + i];
             uint32_t slot = pccl_demand_output_slot(demand, c, rank);
-            if (rank >= demand->num_ranks || (slot != PCCL_NONE && slot >= pccl_demand_num_output_slots(demand, rank)))
+            if (rank >= demand->num_ranks ||
+                (slot != PCCL_NONE && slot >= pccl_demand_num_output_slots(demand, rank))) {
                 abort();
+            }
         }
     }
 }
@@ -29,8 +32,9 @@ int fuzz_demand(const uint8_t *data, size_t size)
     struct pccl_topology *topology = NULL;
     struct pccl_demand *demand = NULL;
     struct pccl_error error;
-    if (pccl_topology_create("ring:5", &topology, &error))
+    if (pccl_topology_create("ring:5", &topology, &error)) {
         abort();
+    }
     fuzz_file_open(&file, data, size);
     if (pccl_demand_read(file.path, topology, &demand, &error) == PCCL_SUCCESS) {
         use_demand(demand);

@@ -12,14 +12,17 @@ static void use_topology(const struct pccl_topology *topology)
     uint32_t limit = pccl_topology_route_limit(topology), last = topology->num_devices - 1;
     uint32_t *links = malloc(((size_t)limit + 1) * sizeof(*links));
     for (uint32_t v = 0; links && v < topology->num_vertices; v++) {
-        if (pccl_topology_find(topology, topology->vertices[v].name) != v)
+        if (pccl_topology_find(topology, topology->vertices[v].name) != v) {
             abort();
-        if (v < last && pccl_topology_route(topology, v, last, links, limit) == PCCL_ERR_OVERFLOW)
+        }
+        if (v < last && pccl_topology_route(topology, v, last, links, limit) == PCCL_ERR_OVERFLOW) {
             abort();
+        }
     }
     free(links);
-    if (pccl_topology_reverse(topology, &reversed, NULL) == PCCL_SUCCESS)
+    if (pccl_topology_reverse(topology, &reversed, NULL) == PCCL_SUCCESS) {
         pccl_topology_free(reversed);
+    }
 }
 
 /* Written and read back, it is the same. */
@@ -31,8 +34,9 @@ static void round_trip(const struct pccl_topology *topology)
     const char *directory = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
     snprintf(path, sizeof(path), "%.30s/pccl-fuzz-%d.json", directory, (int)getpid());
     if (pccl_topology_write(topology, path, &error) || pccl_topology_read(path, &again, &error) ||
-        again->digest != topology->digest)
+        again->digest != topology->digest) {
         abort();
+    }
     pccl_topology_free(again);
     unlink(path);
 }
