@@ -143,11 +143,10 @@ static void call_one(int which, int count, MPI_Comm comm)
 }
 
 static const char *const names[] = {
-    "allgather",         "allgatherv",      "allreduce",       "alltoall",
-    "alltoallv",         "barrier",         "bcast",           "gather",
-    "reduce",            "reduce_scatter",  "reduce_scatter_block", "scatter",
-    "allreduce in place", "alltoall in place", "allgather, gaps", "bcast, gaps",
-    "reduce_scatter_block in place"};
+    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "gather", "reduce",
+    "reduce_scatter", "reduce_scatter_block", "scatter", "allreduce in place", "alltoall in place",
+    "allgather, gaps", "bcast, gaps", "reduce_scatter_block in place",
+};
 
 static void count_calls(int which, int count, MPI_Comm comm)
 {

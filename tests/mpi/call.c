@@ -8,8 +8,9 @@
 bool recipe_plain;
 
 static const char *const names[NUM_COLLECTIVES] = {
-    "allgather", "allgatherv", "allreduce",      "alltoall",             "alltoallv", "barrier", "bcast",
-    "gather",    "reduce",     "reduce_scatter", "reduce_scatter_block", "scatter",   "gatherv", "scatterv"};
+    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "gather", "reduce",
+    "reduce_scatter", "reduce_scatter_block", "scatter", "gatherv", "scatterv",
+};
 
 const char *collective_name(enum collective collective)
 {
@@ -37,18 +38,12 @@ bool collective_has_counts(enum collective collective)
 int block_weight(enum weights weights, int index)
 {
     switch (weights) {
-    case WEIGHTS_ZEROS:
-        return index % 2;
-    case WEIGHTS_TRIANGLE:
-        return index % 5;
-    case WEIGHTS_ONE:
-        return index == 1;
-    case WEIGHTS_NONE:
-        return 0;
-    case WEIGHTS_NOISE:
-        return (int)(random_mix(3, (uint64_t)index) % 3);
-    default:
-        return 1;
+    case WEIGHTS_ZEROS: return index % 2;
+    case WEIGHTS_TRIANGLE: return index % 5;
+    case WEIGHTS_ONE: return index == 1;
+    case WEIGHTS_NONE: return 0;
+    case WEIGHTS_NOISE: return (int)(random_mix(3, (uint64_t)index) % 3);
+    default: return 1;
     }
 }
 
@@ -60,14 +55,11 @@ static int units_between(const struct call *call, int source, int target)
     const struct recipe *recipe = call->recipe;
     switch (recipe->collective) {
     case ALLGATHERV:
-    case GATHERV:
-        return recipe->units * block_weight(recipe->weights, source);
-    case SCATTERV:
-        return recipe->units * block_weight(recipe->weights, target);
+    case GATHERV: return recipe->units * block_weight(recipe->weights, source);
+    case SCATTERV: return recipe->units * block_weight(recipe->weights, target);
     case ALLTOALLV:
         return recipe->units * block_weight(recipe->weights, source + target); /* symmetric, as in place needs */
-    default:
-        return recipe->units;
+    default: return recipe->units;
     }
 }
 
@@ -109,15 +101,17 @@ static void set_movement_sides(struct call *call)
     const struct variant *receive = pick_variant(call, recipe->receive_variant, 2);
     call->send.type = send->type;
     call->receive.type = receive->type;
-    call->send.num_blocks = all_to_all ? call->size : scatters ? (at_root ? call->size : 0) : collective == BCAST ? 0 : 1;
+    call->send.num_blocks = all_to_all            ? call->size
+                            : scatters            ? (at_root ? call->size : 0)
+                            : collective == BCAST ? 0
+                                                  : 1;
     call->receive.num_blocks = gathers ? (at_root ? call->size : 0) : scatters || collective == BCAST ? 1 : call->size;
     for (int i = 0; i < call->send.num_blocks; i++) {
         call->send.counts[i] = units_between(call, call->rank, i) / send->units;
     }
     for (int i = 0; i < call->receive.num_blocks; i++) {
         bool from_peer = call->receive.num_blocks == call->size && !scatters && collective != BCAST;
-        call->receive.counts[i] =
-            units_between(call, from_peer ? i : call->root, call->rank) / receive->units;
+        call->receive.counts[i] = units_between(call, from_peer ? i : call->root, call->rank) / receive->units;
     }
     if (call->in_place && scatters) {
         call->receive.num_blocks = 0;
@@ -219,26 +213,27 @@ static int invoke_movement(const struct call *call, const struct arguments *a)
     const struct side *send = &call->send, *receive = &call->receive;
     switch (call->recipe->collective) {
     case ALLGATHER:
-        return MPI_Allgather(a->send, a->send_count, a->send_type, a->receive, a->receive_count, a->receive_type, call->comm);
+        return MPI_Allgather(a->send, a->send_count, a->send_type, a->receive, a->receive_count, a->receive_type,
+                             call->comm);
     case ALLGATHERV:
         return MPI_Allgatherv(a->send, a->send_count, a->send_type, a->receive, receive->counts, receive->displacements,
                               a->receive_type, call->comm);
     case ALLTOALL:
-        return MPI_Alltoall(a->send, a->send_count, a->send_type, a->receive, a->receive_count, a->receive_type, call->comm);
+        return MPI_Alltoall(a->send, a->send_count, a->send_type, a->receive, a->receive_count, a->receive_type,
+                            call->comm);
     case ALLTOALLV:
         return MPI_Alltoallv(a->send, send->counts, send->displacements, a->send_type, a->receive, receive->counts,
                              receive->displacements, a->receive_type, call->comm);
-    case BCAST:
-        return MPI_Bcast(a->receive, a->receive_count, a->receive_type, call->root, call->comm);
+    case BCAST: return MPI_Bcast(a->receive, a->receive_count, a->receive_type, call->root, call->comm);
     case GATHER:
-        return MPI_Gather(a->send, a->send_count, a->send_type, a->receive, a->receive_count, a->receive_type, call->root,
-                          call->comm);
+        return MPI_Gather(a->send, a->send_count, a->send_type, a->receive, a->receive_count, a->receive_type,
+                          call->root, call->comm);
     case GATHERV:
         return MPI_Gatherv(a->send, a->send_count, a->send_type, a->receive, receive->counts, receive->displacements,
                            a->receive_type, call->root, call->comm);
     case SCATTER:
-        return MPI_Scatter(a->send, a->send_count, a->send_type, a->receive, a->receive_count, a->receive_type, call->root,
-                           call->comm);
+        return MPI_Scatter(a->send, a->send_count, a->send_type, a->receive, a->receive_count, a->receive_type,
+                           call->root, call->comm);
     default:
         return MPI_Scatterv(a->send, send->counts, send->displacements, a->send_type, a->receive, a->receive_count,
                             a->receive_type, call->root, call->comm);
@@ -251,17 +246,14 @@ static int invoke_reduction(const struct call *call, const struct arguments *a)
     const MPI_Op op = call->reduction->op;
     int counts[MAX_RANKS];
     switch (call->recipe->collective) {
-    case ALLREDUCE:
-        return MPI_Allreduce(a->send, a->receive, call->send.counts[0], type, op, call->comm);
-    case REDUCE:
-        return MPI_Reduce(a->send, a->receive, call->send.counts[0], type, op, call->root, call->comm);
+    case ALLREDUCE: return MPI_Allreduce(a->send, a->receive, call->send.counts[0], type, op, call->comm);
+    case REDUCE: return MPI_Reduce(a->send, a->receive, call->send.counts[0], type, op, call->root, call->comm);
     case REDUCE_SCATTER:
         for (int i = 0; i < call->size; i++) {
             counts[i] = call->recipe->units * block_weight(call->recipe->weights, i);
         }
         return MPI_Reduce_scatter(a->send, a->receive, counts, type, op, call->comm);
-    default:
-        return MPI_Reduce_scatter_block(a->send, a->receive, call->receive.counts[0], type, op, call->comm);
+    default: return MPI_Reduce_scatter_block(a->send, a->receive, call->receive.counts[0], type, op, call->comm);
     }
 }
 
@@ -272,8 +264,8 @@ static void copy_bytes(const struct buffer *from, struct buffer *to, ptrdiff_t o
     memcpy((char *)to->address + offset, (char *)from->address + offset, bytes);
 }
 
-/* Bytes that MPI leaves open take the value found: padding that C leaves undefined, and the operands behind the result of
- * an in-place reduce-scatter. */
+/* Bytes that MPI leaves open take the value found: padding that C leaves undefined, and the operands behind the
+ * result of an in-place reduce-scatter. */
 static void accept_undefined(const struct call *call, struct buffer *expected)
 {
     const struct reduction *reduction = call->reduction;
@@ -365,8 +357,8 @@ void recipe_run(const struct recipe *recipe)
     MPI_Comm_rank(call.comm, &call.rank);
     MPI_Comm_size(call.comm, &call.size);
     call.root = recipe->root % call.size;
-    call.in_place = recipe->in_place && collective != BCAST &&
-                    (call.rank == call.root || !collective_is_rooted(collective));
+    call.in_place =
+        recipe->in_place && collective != BCAST && (call.rank == call.root || !collective_is_rooted(collective));
     if (collective == BARRIER) {
         check_that(MPI_Barrier(call.comm) == MPI_SUCCESS, "returned an error");
         return;

@@ -18,7 +18,7 @@ enum collective {
     REDUCE_SCATTER,
     REDUCE_SCATTER_BLOCK,
     SCATTER,
-    GATHERV,  /* these two are not among pccl's: they must still work beside it */
+    GATHERV, /* these two are not among pccl's: they must still work beside it */
     SCATTERV,
     NUM_COLLECTIVES
 };
@@ -34,17 +34,17 @@ enum layout { LAYOUT_DENSE, LAYOUT_HOLES, LAYOUT_DESCENDING, NUM_LAYOUTS };
 
 struct recipe {
     enum collective collective;
-    int comm;                       /* in the table of communicators */
-    int root;                       /* modulo the size */
-    int family;                     /* of datatypes; not for reductions */
+    int comm;   /* in the table of communicators */
+    int root;   /* modulo the size */
+    int family; /* of datatypes; not for reductions */
     int send_variant, receive_variant;
-    int units;                      /* of a block of weight 1 */
-    enum weights weights;           /* v-forms */
-    enum layout layout;             /* v-forms */
-    int reduction;                  /* in the table */
-    bool in_place, junk;            /* junk: insignificant arguments hold rubbish */
-    bool reference_first;           /* else after the call: then fast ranks may run ahead */
-    uint64_t seed;                  /* of the data */
+    int units;            /* of a block of weight 1 */
+    enum weights weights; /* v-forms */
+    enum layout layout;   /* v-forms */
+    int reduction;        /* in the table */
+    bool in_place, junk;  /* junk: insignificant arguments hold rubbish */
+    bool reference_first; /* else after the call: then fast ranks may run ahead */
+    uint64_t seed;        /* of the data */
 };
 
 /* One side of a call as this rank sees it. */
@@ -64,9 +64,9 @@ struct call {
     const struct reduction *reduction;
 };
 
-/* Set for plain Open MPI 4.1, to keep away from its defects: all ranks name the same type (allgather and allgatherv hang
- * or mix up data otherwise), types with gaps stay out of alltoall (Bruck's algorithm writes outside its memory from 12
- * ranks), and no reduction has a negative lower bound (neither does the ring all-reduce stay inside). */
+/* Set for plain Open MPI 4.1, to keep away from its defects: all ranks name the same type (allgather and allgatherv
+ * hang or mix up data otherwise), types with gaps stay out of alltoall (Bruck's algorithm writes outside its memory
+ * from 12 ranks), and no reduction has a negative lower bound (neither does the ring all-reduce stay inside). */
 extern bool recipe_plain;
 
 /* Names the case, makes the call and compares. Nothing happens on ranks outside the communicator. */
@@ -75,8 +75,8 @@ void recipe_run(const struct recipe *recipe);
 /* The weight of a block in v-forms; `index` is a rank, or the sum of two. */
 int block_weight(enum weights weights, int index);
 
-/* reference.c: writes into `expected` (a copy of the receive buffer as it was before the call) what must be there after.
- * `before` is another such copy. */
+/* reference.c: writes into `expected` (a copy of the receive buffer as it was before the call) what must be there
+ * after. `before` is another such copy. */
 void reference_movement(const struct call *call, const struct buffer *before, struct buffer *expected);
 void reference_reduction(const struct call *call, const struct buffer *before, struct buffer *expected);
 

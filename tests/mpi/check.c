@@ -190,7 +190,7 @@ bool buffer_equal(const struct buffer *buffer, const struct buffer *expected, co
     offset = buffer->memory + first - (unsigned char *)buffer->address;
     return check_that(false, "%s: %zu wrong bytes of %zu, first at offset %td (%s): %02x, expected %02x", what, wrong,
                       buffer->bytes, offset,
-                      offset < buffer->low    ? "before the data"
+                      offset < buffer->low     ? "before the data"
                       : offset >= buffer->high ? "after the data"
                                                : "inside",
                       buffer->memory[first], expected->memory[first]);

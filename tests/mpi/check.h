@@ -40,8 +40,8 @@ void random_fill(struct random *random, void *memory, size_t bytes);
 
 /* --- buffers with canaries ---------------------------------------------------------------------------------------- */
 
-/* A buffer for blocks of a datatype, with 64 bytes or more before and after it. Everything (canaries, gaps, data) starts
- * as noise, so that any byte written without right shows up in the comparison. */
+/* A buffer for blocks of a datatype, with 64 bytes or more before and after it. Everything (canaries, gaps, data)
+ * starts as noise, so that any byte written without right shows up in the comparison. */
 struct buffer {
     unsigned char *memory;
     size_t bytes;

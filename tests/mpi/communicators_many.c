@@ -34,11 +34,8 @@ static void use_once(MPI_Comm comm, int round)
         MPI_Allgather(&mine, 1, MPI_INT, numbers, 1, MPI_INT, comm);
         check_that(members != size || numbers[size - 1] == size - 1, "last block %d", numbers[size - 1]);
         break;
-    case 2:
-        MPI_Bcast(&mine, 1, MPI_INT, round % members, comm);
-        break;
-    default:
-        MPI_Barrier(comm);
+    case 2: MPI_Bcast(&mine, 1, MPI_INT, round % members, comm); break;
+    default: MPI_Barrier(comm);
     }
 }
 

@@ -1,5 +1,5 @@
-/* Families of datatypes. Inside a family any two types match once their counts make equal numbers of units: so every rank
- * may take another one. Gaps, negative lower bounds, descending displacements, unaligned fields, nesting. */
+/* Families of datatypes. Inside a family any two types match once their counts make equal numbers of units: so every
+ * rank may take another one. Gaps, negative lower bounds, descending displacements, unaligned fields, nesting. */
 #include "tables.h"
 
 struct family families[NUM_FAMILIES];

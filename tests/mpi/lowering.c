@@ -1,6 +1,6 @@
-/* The MPI_T control variable coll_pccl_priority: communicators made while it is 0 use the default, those made before and
- * after use pccl. This program cannot see which; it marks the places in its output, and run.sh reads the verbose lines
- * between the marks. */
+/* The MPI_T control variable coll_pccl_priority: communicators made while it is 0 use the default, those made before
+ * and after use pccl. This program cannot see which; it marks the places in its output, and run.sh reads the verbose
+ * lines between the marks. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

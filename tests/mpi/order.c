@@ -1,5 +1,5 @@
-/* Reductions whose result depends on the order of combining: every rank must get the same bits, every call the same bits
- * again, and (by the digest printed, which run.sh compares) every run too. */
+/* Reductions whose result depends on the order of combining: every rank must get the same bits, every call the same
+ * bits again, and (by the digest printed, which run.sh compares) every run too. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,12 +111,16 @@ static void test_reduce(MPI_Comm comm, const char *name, int count)
     free(again);
 }
 
-/* Zeros of both signs and NaNs of several payloads: which one an operator keeps depends on the order of its operands, and
- * on whether a vector or a scalar instruction does it. */
+/* Zeros of both signs and NaNs of several payloads: which one an operator keeps depends on the order of its operands,
+ * and on whether a vector or a scalar instruction does it. */
 static void test_odd_numbers(MPI_Op op, const char *name, int count)
 {
-    static const uint64_t odd[] = {0, UINT64_C(1) << 63, UINT64_C(0x7ff8000000000001), UINT64_C(0xfff8000000000002),
-                                   UINT64_C(0x3ff0000000000000), UINT64_C(0x7ff0000000000000)};
+    static const uint64_t odd[] = {0,
+                                   UINT64_C(1) << 63,
+                                   UINT64_C(0x7ff8000000000001),
+                                   UINT64_C(0xfff8000000000002),
+                                   UINT64_C(0x3ff0000000000000),
+                                   UINT64_C(0x7ff0000000000000)};
     struct random random = {.state = (uint64_t)count};
     const size_t bytes = (size_t)count * sizeof(double);
     double *operand = malloc(bytes), *first = malloc(bytes), *again = malloc(bytes);

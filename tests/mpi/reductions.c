@@ -29,8 +29,7 @@ static void multiply_matrix(const int *left, int *right)
     int product[4];
     for (int row = 0; row < 2; row++) {
         for (int column = 0; column < 2; column++) {
-            product[2 * row + column] =
-                (left[2 * row] * right[column] + left[2 * row + 1] * right[2 + column]) % 10007;
+            product[2 * row + column] = (left[2 * row] * right[column] + left[2 * row + 1] * right[2 + column]) % 10007;
         }
     }
     memcpy(right, product, sizeof(product));
@@ -100,11 +99,11 @@ static void join_intervals(void *in, void *inout, int *count, MPI_Datatype *type
 
 /* --- operands ----------------------------------------------------------------------------------------------------- */
 
-#define FILL(name, ctype, value)                           \
-    static void fill_##name(void *element, uint64_t noise) \
-    {                                                      \
-        ctype number = (ctype)(value);                     \
-        memcpy(element, &number, sizeof(number));          \
+#define FILL(name, ctype, value)                                                                                       \
+    static void fill_##name(void *element, uint64_t noise)                                                             \
+    {                                                                                                                  \
+        ctype number = (ctype)(value);                                                                                 \
+        memcpy(element, &number, sizeof(number));                                                                      \
     }
 
 FILL(int, int, noise % 1000)
@@ -123,18 +122,18 @@ FILL(long_double, long double, noise % 4096)
 FILL(complex, double _Complex, (double)(noise % 64) + (double)(noise / 64 % 64) * I)
 FILL(bool, _Bool, noise % 3 == 0)
 
-#define FILL_PAIR(name, ctype)                                                 \
-    static void fill_##name(void *element, uint64_t noise)                     \
-    {                                                                          \
-        struct {                                                               \
-            ctype value;                                                       \
-            int index;                                                         \
-        } pair;                                                                \
-        memset(&pair, 0, sizeof(pair));                                        \
-        pair.value = (ctype)(noise % 5);                                       \
-        pair.index = (int)(noise >> 40 & 0xffff);                              \
-        memcpy(element, &pair.value, sizeof(pair.value));                      \
-        memcpy((char *)element + ((char *)&pair.index - (char *)&pair), &pair.index, sizeof(pair.index)); \
+#define FILL_PAIR(name, ctype)                                                                                         \
+    static void fill_##name(void *element, uint64_t noise)                                                             \
+    {                                                                                                                  \
+        struct {                                                                                                       \
+            ctype value;                                                                                               \
+            int index;                                                                                                 \
+        } pair;                                                                                                        \
+        memset(&pair, 0, sizeof(pair));                                                                                \
+        pair.value = (ctype)(noise % 5);                                                                               \
+        pair.index = (int)(noise >> 40 & 0xffff);                                                                      \
+        memcpy(element, &pair.value, sizeof(pair.value));                                                              \
+        memcpy((char *)element + ((char *)&pair.index - (char *)&pair), &pair.index, sizeof(pair.index));              \
     }
 
 FILL_PAIR(float_int, float)
@@ -146,7 +145,8 @@ FILL_PAIR(long_double_int, long double)
 
 static void fill_matrix(void *element, uint64_t noise)
 {
-    const int numbers[4] = {(int)(noise % 10007), (int)(noise >> 16 & 0xfff), (int)(noise >> 32 & 0xfff), 1 + (int)(noise >> 48 & 0xff)};
+    const int numbers[4] = {(int)(noise % 10007), (int)(noise >> 16 & 0xfff), (int)(noise >> 32 & 0xfff),
+                            1 + (int)(noise >> 48 & 0xff)};
     memcpy(element, numbers, sizeof(numbers));
 }
 

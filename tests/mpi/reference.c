@@ -19,21 +19,15 @@ static int outgoing_block(const struct call *call, int peer)
 {
     switch (call->recipe->collective) {
     case ALLGATHER:
-    case ALLGATHERV:
-        return 0;
+    case ALLGATHERV: return 0;
     case ALLTOALL:
-    case ALLTOALLV:
-        return peer;
+    case ALLTOALLV: return peer;
     case GATHER:
-    case GATHERV:
-        return peer == call->root ? 0 : -1;
+    case GATHERV: return peer == call->root ? 0 : -1;
     case SCATTER:
-    case SCATTERV:
-        return call->rank == call->root ? peer : -1;
-    case BCAST:
-        return call->rank == call->root ? 0 : -1;
-    default:
-        return -1;
+    case SCATTERV: return call->rank == call->root ? peer : -1;
+    case BCAST: return call->rank == call->root ? 0 : -1;
+    default: return -1;
     }
 }
 
@@ -44,17 +38,13 @@ static int incoming_block(const struct call *call, int peer)
     case ALLGATHER:
     case ALLGATHERV:
     case ALLTOALL:
-    case ALLTOALLV:
-        return peer;
+    case ALLTOALLV: return peer;
     case GATHER:
-    case GATHERV:
-        return call->rank == call->root ? peer : -1;
+    case GATHERV: return call->rank == call->root ? peer : -1;
     case SCATTER:
     case SCATTERV:
-    case BCAST:
-        return peer == call->root ? 0 : -1;
-    default:
-        return -1;
+    case BCAST: return peer == call->root ? 0 : -1;
+    default: return -1;
     }
 }
 
@@ -71,7 +61,8 @@ static void send_block(const struct call *call, const struct buffer *before, int
         buffer = before;
         block = gathers ? call->rank : block;
     }
-    MPI_Isend(block_address(side, buffer, block), side->counts[block], side->type, peer, REFERENCE_TAG, call->comm, request);
+    MPI_Isend(block_address(side, buffer, block), side->counts[block], side->type, peer, REFERENCE_TAG, call->comm,
+              request);
 }
 
 void reference_movement(const struct call *call, const struct buffer *before, struct buffer *expected)
@@ -142,9 +133,9 @@ void reference_reduction(const struct call *call, const struct buffer *before, s
                              : call->recipe->units * block_weight(call->recipe->weights, peer);
             }
         }
-        MPI_Sendrecv((char *)operands[call->size - 1].address + first * extent, call->receive.counts[0], type, call->rank,
-                     REFERENCE_TAG, expected->address, call->receive.counts[0], type, call->rank, REFERENCE_TAG, call->comm,
-                     MPI_STATUS_IGNORE);
+        MPI_Sendrecv((char *)operands[call->size - 1].address + first * extent, call->receive.counts[0], type,
+                     call->rank, REFERENCE_TAG, expected->address, call->receive.counts[0], type, call->rank,
+                     REFERENCE_TAG, call->comm, MPI_STATUS_IGNORE);
     }
     for (int peer = 0; peer < call->size; peer++) {
         buffer_free(&operands[peer]);

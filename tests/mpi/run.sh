@@ -28,8 +28,8 @@ topology() {
     echo "--mca coll_pccl_topology $1${2:+ --mca coll_pccl_placement $2}"
 }
 
-# Every number of ranks, and every kind of topology with several numbers of ranks; other windows, message sizes and cache
-# sizes on the way, because each of them takes other ways through the executor.
+# Every number of ranks, and every kind of topology with several numbers of ranks; other windows, message sizes and
+# cache sizes on the way, because each of them takes other ways through the executor.
 matrix() {
     launch host-2 2 60 "" collectives
     launch host-3 3 60 "" collectives
@@ -102,8 +102,8 @@ test_lowering() {
     fi
 }
 
-# said PATTERN: did the last start say this? Asked because mpirun of Open MPI 4.1.4 loses every fourth help text, its own
-# too, with or without "ORTE_ERROR_LOG: Out of resource in file .../show_help.c"; so tests of texts are repeated.
+# said PATTERN: did the last start say this? Asked because mpirun of Open MPI 4.1.4 loses every fourth help text, its
+# own too, with or without "ORTE_ERROR_LOG: Out of resource in file .../show_help.c"; so tests of texts are repeated.
 said() {
     grep -qE "$1" "$logs/$start_name.log"
 }
@@ -145,10 +145,12 @@ settings() {
     expect wrong-window 3 "--mca coll_pccl_window -3" "coll_pccl_window"
     expect wrong-number 3 "--mca coll_pccl_cache_plans 0" "coll_pccl_cache_plans"
     expect negative-priority 3 "--mca coll_pccl_priority -1" "0 failures" "$at_work"
-    expect some-collectives 4 "--mca coll_pccl_collectives allreduce,bcast" "allreduce on .*$at_work" "^[^ ]* reduce on .*$at_work"
+    expect some-collectives 4 "--mca coll_pccl_collectives allreduce,bcast" \
+        "allreduce on .*$at_work" "^[^ ]* reduce on .*$at_work"
     expect all-but-some 4 "--mca coll_pccl_collectives ^allreduce" "reduce on .*$at_work" "allreduce on .*$at_work"
     expect too-many-ranks 4 "--mca coll_pccl_max_ranks 3" "$declines" "MPI_COMM_WORLD.*$at_work"
-    launch message-limit 4 60 "--mca coll_pccl_message_limit 7 --mca coll_pccl_window 2" collectives roots types reductions
+    launch message-limit 4 60 "--mca coll_pccl_message_limit 7 --mca coll_pccl_window 2" \
+        collectives roots types reductions
     launch keep-nothing 5 60 "--mca coll_pccl_keep_mib 0 --mca coll_pccl_cache_plans 1" collectives
 }
 
@@ -165,8 +167,8 @@ differ() {
                 start "$differ_name-$place" 60 "$pccl_environment" -n 1 env "$@" : \
                     -n 3 "$TEST_FOLDER/collectives" --plain roots reductions
             else
-                start "$differ_name-$place" 60 "$pccl_environment" -n 3 "$TEST_FOLDER/collectives" --plain roots reductions : \
-                    -n 1 env "$@"
+                start "$differ_name-$place" 60 "$pccl_environment" \
+                    -n 3 "$TEST_FOLDER/collectives" --plain roots reductions : -n 1 env "$@"
             fi
             if said "$differ_pattern" || [ -n "$(trouble)" ]; then
                 break

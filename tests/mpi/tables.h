@@ -40,13 +40,13 @@ extern int num_comms; /* the first is MPI_COMM_WORLD */
 void comms_make(void);
 void comms_free(void);
 
-/* --- reductions: an operator with a datatype and operands for which the result does not depend on rounding --------- */
+/* --- reductions: an operator with a datatype and operands for which the result does not depend on rounding -------- */
 
 struct reduction {
     const char *name;
     MPI_Op op;
     MPI_Datatype type;
-    void (*fill)(void *element, uint64_t noise); /* writes one operand at an element's address */
+    void (*fill)(void *element, uint64_t noise);        /* writes one operand at an element's address */
     int pad_offset, pad_bytes, pad2_offset, pad2_bytes; /* bytes of an element that C leaves undefined */
 };
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs MPI tests over pccl under valgrind. An error or definite leak fails the test if a function of pccl is in its stack;
-# Open MPI's own noise is not our business. See launch.sh for the environment.
+# Runs MPI tests over pccl under valgrind. An error or definite leak fails the test if a function of pccl is in its
+# stack; Open MPI's own noise is not our business. See launch.sh for the environment.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$source/tests/mpi/launch.sh"

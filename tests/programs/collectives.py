@@ -1,4 +1,4 @@
-"""Collectives through mpi4py on plain Python data: objects, arrays, operators written in Python. Prints results only."""
+"""Collectives through mpi4py on plain Python data: objects, arrays, operators written in Python."""
 from array import array
 
 from mpi4py import MPI

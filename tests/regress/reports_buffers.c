@@ -125,7 +125,8 @@ static void rubbish_where_insignificant(void)
     MPI_Scatter(NULL, 0, MPI_INT, NULL, 0, MPI_INT, 0, MPI_COMM_WORLD);
 }
 
-/* The send buffer is constant: writing it, even for a moment, ends the program here. Many calls may also read it at once. */
+/* The send buffer is constant: writing it, even for a moment, ends the program here. Many calls may also read it at
+ * once. */
 static void send_buffer_in_read_only_memory(void)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = 16 * page;
@@ -148,7 +149,8 @@ static void send_buffer_in_read_only_memory(void)
     check_that(result[0] == world_size * (world_size - 1) / 2 + world_size * world_rank * block, "sum %d", result[0]);
     check_case("movements from read-only memory");
     MPI_Allgather(constant, count, MPI_INT, result, count, MPI_INT, MPI_COMM_WORLD);
-    check_that(result[count * world_size - 1] == world_size - 1 + count - 1, "last is %d", result[count * world_size - 1]);
+    check_that(result[count * world_size - 1] == world_size - 1 + count - 1, "last is %d",
+               result[count * world_size - 1]);
     MPI_Alltoall(constant, block, MPI_INT, result, block, MPI_INT, MPI_COMM_WORLD);
     MPI_Gather(constant, count, MPI_INT, result, count, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Scatter(constant, block, MPI_INT, result, block, MPI_INT, 0, MPI_COMM_WORLD);

@@ -83,7 +83,8 @@ static void communicator_per_pair(void)
     const int number = world_size < 6 ? world_size : 6;
     for (int i = 0; i < number; i++) {
         for (int j = i + 1; j < number; j++) {
-            MPI_Comm_split(MPI_COMM_WORLD, world_rank == i || world_rank == j ? 0 : MPI_UNDEFINED, -world_rank, &pairs[i][j]);
+            MPI_Comm_split(MPI_COMM_WORLD, world_rank == i || world_rank == j ? 0 : MPI_UNDEFINED, -world_rank,
+                           &pairs[i][j]);
         }
     }
     for (int round = 0; round < 30; round++) {

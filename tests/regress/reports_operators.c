@@ -66,7 +66,8 @@ static void elements_too_big_to_cut(void)
     MPI_Type_commit(&big_type);
     MPI_Op_create(join_big, 0, &op);
     for (int count = 1; count <= 3; count++) {
-        int *mine = calloc((size_t)BIG * (size_t)count, sizeof(int)), *result = calloc((size_t)BIG * (size_t)count, sizeof(int));
+        int *mine = calloc((size_t)BIG * (size_t)count, sizeof(int)),
+            *result = calloc((size_t)BIG * (size_t)count, sizeof(int));
         unsigned expected = 0;
         check_case("allreduce of %d elements of 400 kB", count);
         for (int i = 0; i < count; i++) {
@@ -79,7 +80,8 @@ static void elements_too_big_to_cut(void)
             expected = expected * 3 + (unsigned)rank + 1;
         }
         for (int i = 0; i < count; i++) {
-            check_that((unsigned)result[BIG * i] == expected, "element %d is %d, expected %u", i, result[BIG * i], expected);
+            check_that((unsigned)result[BIG * i] == expected, "element %d is %d, expected %u", i, result[BIG * i],
+                       expected);
         }
         check_that(wrong_calls == 0, "the function was called with another type or no element %d times", wrong_calls);
         free(mine);
@@ -137,7 +139,7 @@ static void operator_freed(void)
 /* Reduce-scatter where nobody, only the first, or only the last gets something. */
 static void unequal_results(void)
 {
-    for (int owner = -1; owner < world_size; owner += world_size > 4 ? 3 : 1) {
+    for (int owner = -1; owner<world_size; owner += world_size> 4 ? 3 : 1) {
         int counts[MAX_RANKS] = {0}, mine[50], result[50];
         check_case("reduce_scatter with results at %d only", owner);
         for (int i = 0; i < 50; i++) {
@@ -156,10 +158,7 @@ static void unequal_results(void)
 }
 
 const struct report operator_reports[] = {
-    {"pairs in place", pairs_in_place, false},
-    {"elements too big to cut", elements_too_big_to_cut, false},
-    {"handle of the type", handle_of_the_type, false},
-    {"operator freed", operator_freed, false},
-    {"unequal results", unequal_results, false},
-    {NULL, NULL, false},
+    {"pairs in place", pairs_in_place, false},         {"elements too big to cut", elements_too_big_to_cut, false},
+    {"handle of the type", handle_of_the_type, false}, {"operator freed", operator_freed, false},
+    {"unequal results", unequal_results, false},       {NULL, NULL, false},
 };
