@@ -149,28 +149,45 @@ static void test_groups_by_hand(void **state)
 static void test_shared_capacity(void **state)
 {
     (void)state;
-    /* Three devices, a link from each to each; all links out of device 0 share one NIC. */
+    /* Three devices, a link from each to each; all links out of device 0 share one NIC, the later at half the speed. */
     struct pccl_topology_builder *builder = pccl_topology_builder_new("nic");
     struct pccl_topology *topology = NULL;
-    for (int d = 0; d < 3; d++) {
-        char name[16];
-        snprintf(name, sizeof name, "%d", d);
-        pccl_topology_add_device(builder, name);
-    }
+    pccl_topology_add_device(builder, "0");
+    pccl_topology_add_device(builder, "1");
+    pccl_topology_add_device(builder, "2");
     for (uint32_t a = 0; a < 3; a++) {
         for (uint32_t b = 0; b < 3; b++) {
             if (a != b) {
-                pccl_topology_add_link(builder, a, b, 0, 1 << 20, a == 0 ? 7 : PCCL_NONE);
+                pccl_topology_add_link(builder, a, b, 0, a == 0 && b == 2 ? 2 << 20 : 1 << 20, a == 0 ? 7 : PCCL_NONE);
             }
         }
     }
     assert_int_equal(pccl_topology_finish(builder, &topology, NULL), 0);
     struct pccl_request request = request_of(PCCL_ALLTOALL, topology, 1000);
-    assert_int_equal(bound_of(topology, &request).bound_ps, 2000);
+    assert_int_equal(bound_of(topology, &request).bound_ps, 2000); /* out of 0: as if both links were fast */
     request.collective = PCCL_ALLGATHER;
-    assert_int_equal(bound_of(topology, &request).bound_ps, 1000);
+    assert_int_equal(bound_of(topology, &request).bound_ps, 1334); /* into 2: at 1 and 1/2 byte per ps */
     request.collective = PCCL_SCATTER;
     assert_int_equal(bound_of(topology, &request).bound_ps, 2000);
+    pccl_topology_free(topology);
+}
+
+static void test_bus(void **state)
+{
+    (void)state;
+    /* Two devices and a switch on one bus: the simulator lets a message use it for both of its links at once. */
+    struct pccl_topology_builder *builder = pccl_topology_builder_new("bus");
+    struct pccl_topology *topology = NULL;
+    pccl_topology_add_device(builder, "a");
+    pccl_topology_add_device(builder, "b");
+    pccl_topology_add_switch(builder, "s", false);
+    for (uint32_t d = 0; d < 2; d++) {
+        pccl_topology_add_link(builder, d, 2, 0, 1 << 20, 0);
+        pccl_topology_add_link(builder, 2, d, 0, 1 << 20, 0);
+    }
+    assert_int_equal(pccl_topology_finish(builder, &topology, NULL), 0);
+    struct pccl_request request = request_of(PCCL_ALLTOALL, topology, 1000);
+    assert_int_equal(bound_of(topology, &request).bound_ps, 1000);
     pccl_topology_free(topology);
 }
 
@@ -260,7 +277,10 @@ static void test_refusals(void **state)
 
 /* --- all subsets ------------------------------------------------------------------------------------------------- */
 
-static struct pccl_topology *random_graph(struct pccl__random *random, uint32_t num_devices, uint32_t num_switches)
+/* A ring, so that all is reachable, and two chords from each vertex. Unless plain: latencies, overheads, capacities
+ * that links share. */
+static struct pccl_topology *random_graph(struct pccl__random *random, uint32_t num_devices, uint32_t num_switches,
+                                          bool plain)
 {
     struct pccl_topology_builder *builder = pccl_topology_builder_new("random");
     struct pccl_topology *topology = NULL;
@@ -268,17 +288,22 @@ static struct pccl_topology *random_graph(struct pccl__random *random, uint32_t 
     for (uint32_t v = 0; v < num_vertices; v++) {
         char name[16];
         snprintf(name, sizeof name, "%u", v);
-        uint32_t id = v < num_devices ? pccl_topology_add_device(builder, name)
-                                      : pccl_topology_add_switch(builder, name, false);
-        assert_int_equal(id, v);
-    }
-    for (uint32_t v = 0; v < num_vertices; v++) { /* a ring, so that all is reachable, and some chords */
-        pccl_topology_add_link(builder, v, (v + 1) % num_vertices, 0, 1 << (18 + pccl__random_below(random, 3)),
-                               PCCL_NONE);
-        for (uint32_t i = 0; i < 2; i++) {
-            uint32_t to = (v + 1 + pccl__random_below(random, num_vertices - 1)) % num_vertices;
-            pccl_topology_add_link(builder, v, to, 0, 1 << (18 + pccl__random_below(random, 3)), PCCL_NONE);
+        if (v >= num_devices) {
+            pccl_topology_add_switch(builder, name, false);
+            continue;
         }
+        pccl_topology_add_device(builder, name);
+        if (!plain) {
+            pccl_topology_set_overheads(builder, v, pccl__random_below(random, 900000),
+                                        pccl__random_below(random, 900000));
+        }
+    }
+    for (uint32_t i = 0; i < 3 * num_vertices; i++) {
+        uint32_t v = i / 3, step = i % 3 == 0 ? 1 : 1 + pccl__random_below(random, num_vertices - 1);
+        int64_t latency_ps = plain ? 0 : pccl__random_below(random, 3000000);
+        uint32_t capacity = plain || pccl__random_below(random, 2) == 0 ? PCCL_NONE : pccl__random_below(random, 8);
+        pccl_topology_add_link(builder, v, (v + step) % num_vertices, latency_ps,
+                               1 << (18 + pccl__random_below(random, 3)), capacity);
     }
     assert_int_equal(pccl_topology_finish(builder, &topology, NULL), 0);
     return topology;
@@ -342,8 +367,7 @@ static void test_tightest_cut(void **state)
     struct pccl__random random = {2024};
     print_message("seed %llu\n", (unsigned long long)random.state);
     for (int round = 0; round < 40; round++) {
-        struct pccl_topology *topology = random_graph(&random, 4 + pccl__random_below(&random, 4),
-                                                      pccl__random_below(&random, 4));
+        struct pccl_topology *topology = random_graph(&random, 4 + pccl__random_below(&random, 4), 2, true);
         for (size_t i = 0; i < sizeof collectives / sizeof collectives[0]; i++) {
             struct pccl_request request = request_of(collectives[i], topology, 1000000);
             request.root = pccl__random_below(&random, topology->num_devices);
@@ -360,13 +384,14 @@ static void test_tightest_cut(void **state)
 
 /* --- no schedule is faster --------------------------------------------------------------------------------------- */
 
-static void check_synthesized(const struct pccl_topology *topology, const struct pccl_request *request)
+/* Returns whether there is a schedule. */
+static bool check_synthesized(const struct pccl_topology *topology, const struct pccl_request *request)
 {
     struct pccl_result *result = NULL;
     struct pccl_error error = {""};
     int status = pccl_synthesize(topology, request, NULL, &result, &error);
     if (status == PCCL_ERR_UNSUPPORTED || status == PCCL_ERR_UNREACHABLE) {
-        return;
+        return false;
     }
     if (status != 0) {
         fail_msg("%s of %s: %s", pccl_collective_name(request->collective), topology->name, error.message);
@@ -379,53 +404,54 @@ static void check_synthesized(const struct pccl_topology *topology, const struct
                  bound.argument);
     }
     pccl_result_free(result);
+    return true;
+}
+
+/* Every collective among all devices and among a random group. */
+static void check_topology(const struct pccl_topology *topology, struct pccl__random *random, uint32_t *num_made)
+{
+    static const int64_t sizes[] = {0, 1, 8, 1000, 1 << 20};
+    for (int collective = 0; collective < PCCL_CUSTOM; collective++) {
+        for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+            uint32_t devices[16];
+            memcpy(devices, everyone, sizeof devices);
+            struct pccl_request request = request_of((enum pccl_collective)collective, topology, sizes[s]);
+            request.root = pccl__random_below(random, topology->num_devices);
+            *num_made += check_synthesized(topology, &request);
+            pccl__random_shuffle(random, devices, topology->num_devices);
+            request.devices = devices;
+            request.num_ranks = 2 + pccl__random_below(random, topology->num_devices - 1);
+            request.root %= request.num_ranks;
+            request.relays = pccl__random_below(random, 2) == 1;
+            *num_made += check_synthesized(topology, &request);
+        }
+    }
 }
 
 static void test_never_above_a_schedule(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "star:5",
-        "star:6:unit",
-        "full:4",
-        "ring:5",
-        "mesh:3x3:unit",
-        "mesh:2x4",
-        "torus:3x3",
-        "torus:2x4:routing=none",
-        "torus:3x4:latency=1us,3us:bandwidth=10GB/s,1GB/s",
-        "hypercube:3",
-        "fattree:2x4:taper=2",
-        "fattree:2x2x2",
-        "dragonfly:3x2x1",
-        "boxes:2x3",
-        "star:4:multicast",
-        "mesh:3x3:overhead=0:latency=0",
+        "star:5", "star:6:unit", "full:4", "ring:5", "mesh:3x3:unit", "mesh:2x4", "torus:3x3", "torus:2x4:routing=none",
+        "torus:3x4:latency=1us,3us:bandwidth=10GB/s,1GB/s", "hypercube:3", "fattree:2x4:taper=2", "fattree:2x2x2",
+        "dragonfly:3x2x1", "boxes:2x3", "star:4:multicast", "mesh:3x3:overhead=0:latency=0",
     };
-    static const int64_t sizes[] = {0, 1, 8, 1000, 1 << 20};
     struct pccl__random random = {99};
+    uint32_t num_made = 0;
     print_message("seed %llu\n", (unsigned long long)random.state);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct pccl_topology *topology = open_topology(texts[i]);
-        for (int collective = 0; collective < PCCL_CUSTOM; collective++) {
-            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
-                uint32_t devices[16];
-                for (uint32_t d = 0; d < topology->num_devices; d++) {
-                    devices[d] = d;
-                }
-                struct pccl_request request = request_of((enum pccl_collective)collective, topology, sizes[s]);
-                request.root = pccl__random_below(&random, topology->num_devices);
-                check_synthesized(topology, &request);
-                pccl__random_shuffle(&random, devices, topology->num_devices);
-                request.devices = devices;
-                request.num_ranks = 2 + pccl__random_below(&random, topology->num_devices - 1);
-                request.root %= request.num_ranks;
-                request.relays = pccl__random_below(&random, 2) == 1;
-                check_synthesized(topology, &request);
-            }
-        }
+        check_topology(topology, &random, &num_made);
         pccl_topology_free(topology);
     }
+    for (int round = 0; round < 40; round++) {
+        uint32_t num_devices = 3 + pccl__random_below(&random, 5), num_switches = pccl__random_below(&random, 3);
+        struct pccl_topology *topology = random_graph(&random, num_devices, num_switches, round % 4 == 0);
+        check_topology(topology, &random, &num_made);
+        pccl_topology_free(topology);
+    }
+    print_message("%u schedules\n", num_made);
+    assert_true(num_made > 3500);
 }
 
 /* Textbook schedules, on links that are all the same. */
@@ -461,6 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bytes_by_hand),   cmocka_unit_test(test_latency_by_hand),
         cmocka_unit_test(test_groups_by_hand),  cmocka_unit_test(test_shared_capacity),
+        cmocka_unit_test(test_bus),
         cmocka_unit_test(test_unequal_blocks),  cmocka_unit_test(test_custom),
         cmocka_unit_test(test_refusals),        cmocka_unit_test(test_tightest_cut),
         cmocka_unit_test(test_never_above_a_sample), cmocka_unit_test(test_never_above_a_schedule),

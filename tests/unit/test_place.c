@@ -226,6 +226,8 @@ static void test_levels(void **state)
     struct pccl_topology *topology = place(fabric, places, 8, &rank_device);
     assert_int_equal(topology->num_devices, 8);
     assert_int_equal(topology->routing, PCCL_ROUTING_TABLE);
+    assert_int_equal(topology->num_vertices,
+                     8 + 3 + 3); /* package 0, its NUMA node 0, its L3 0: all others hold one rank */
     for (uint32_t r = 0; r < 8; r++) {
         assert_int_equal(rank_device[r], r);
     }

@@ -5,9 +5,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "open.h"
 
 #define MAX_ROUTE 64
@@ -56,13 +58,13 @@ static int64_t *all_distances(const struct pccl_topology *topology, uint32_t fir
     return distance;
 }
 
-static void check_shortest(const char *text)
+static void check_shortest(struct pccl_topology *topology)
 {
-    struct pccl_topology *topology = open_topology(text), *reversed = NULL;
+    struct pccl_topology *reversed = NULL;
     const size_t n = topology->num_vertices;
     const bool devices_forward = topology->routing == PCCL_ROUTING_SHORTEST;
     int64_t *distance = all_distances(topology, devices_forward ? 0 : topology->num_devices);
-    print_message("%s\n", text);
+    print_message("%s\n", topology->name);
     assert_int_equal(pccl_topology_reverse(topology, &reversed, NULL), 0);
     for (uint32_t s = 0; s < topology->num_devices; s++) {
         for (uint32_t t = 0; t < topology->num_devices; t++) {
@@ -99,7 +101,35 @@ static void test_shortest(void **state)
         "ring:7:routing=shortest",
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
-        check_shortest(texts[i]);
+        check_shortest(open_topology(texts[i]));
+    }
+}
+
+static void test_shortest_on_random_graphs(void **state)
+{
+    (void)state;
+    struct pccl__random random = {5};
+    print_message("seed %llu\n", (unsigned long long)random.state);
+    for (int round = 0; round < 60; round++) {
+        struct pccl_topology_builder *builder = pccl_topology_builder_new(round % 2 == 0 ? "random"
+                                                                                         : "random, shortest");
+        struct pccl_topology *topology = NULL;
+        const uint32_t num_devices = 2 + pccl__random_below(&random, 8), num_vertices = num_devices + 8;
+        for (uint32_t v = 0; v < num_vertices; v++) {
+            char name[16];
+            snprintf(name, sizeof name, "%u", v);
+            (void)(v < num_devices ? pccl_topology_add_device(builder, name)
+                                   : pccl_topology_add_switch(builder, name, false));
+        }
+        for (uint32_t i = 0; i < 3 * num_vertices; i++) {
+            uint32_t from = pccl__random_below(&random, num_vertices),
+                     step = 1 + pccl__random_below(&random, num_vertices - 1);
+            pccl_topology_add_link(builder, from, (from + step) % num_vertices, pccl__random_below(&random, 4), 1,
+                                   PCCL_NONE);
+        }
+        pccl_topology_set_routing(builder, round % 2 == 0 ? PCCL_ROUTING_NONE : PCCL_ROUTING_SHORTEST);
+        assert_int_equal(pccl_topology_finish(builder, &topology, NULL), 0);
+        check_shortest(topology);
     }
 }
 
@@ -284,7 +314,7 @@ int main(void)
         cmocka_unit_test(test_shortest),      cmocka_unit_test(test_dimension_order),
         cmocka_unit_test(test_missing_link),  cmocka_unit_test(test_even_load),
         cmocka_unit_test(test_without_table), cmocka_unit_test(test_cores_share_evenly),
-        cmocka_unit_test(test_parallel_links_and_two_nics),
+        cmocka_unit_test(test_parallel_links_and_two_nics), cmocka_unit_test(test_shortest_on_random_graphs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

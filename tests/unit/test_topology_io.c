@@ -84,6 +84,8 @@ static void test_round_trip_of_oddities(void **state)
     pccl_topology_add_link(builder, s, b, (INT64_C(1) << 38), INT64_C(9007199254740993), PCCL_NONE);
     pccl_topology_add_link(builder, b, s, 0, 0, 9);
     pccl_topology_add_link(builder, b, a, 0, 0, 9);
+    pccl_topology_add_link(builder, a, b, 0, 0, 4);
+    pccl_topology_add_link(builder, s, a, 0, 0, 4);
     assert_int_equal(pccl_topology_finish(builder, &topology, NULL), 0);
     check_round_trip(topology);
     pccl_topology_free(topology);
