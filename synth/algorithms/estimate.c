@@ -7,6 +7,7 @@
 #include "algorithms/tree.h"
 #include "base/array.h"
 
+#define UNHURRIED_RANKS 32
 #define FIRST_USE_MATCHING_WORK 24576 /* links times chunks */
 
 /* What forecasts need to count loads; all arrays zero between rounds. */
@@ -428,12 +429,15 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
     return problem->collective == PCCL_ALLREDUCE ? 2 * one_way : one_way;
 }
 
-/* No forecast: made where hardly anything else serves, or if asked for. */
+/* Made where hardly anything else serves, if asked for, and where time is no concern: there it is as good as the
+ * matching, or better if messages are few. */
 int64_t pccl__estimate_multicast(const struct pccl__problem *problem, uint32_t pieces)
 {
-    (void)pieces;
-    bool needed = problem->collective == PCCL_CUSTOM || problem->request->relays || problem->options.method != NULL;
-    return needed ? 0 : -1;
+    if (problem->collective == PCCL_CUSTOM || problem->request->relays || problem->options.method != NULL) {
+        return 0;
+    }
+    bool unhurried = problem->options.effort != PCCL_EFFORT_FIRST_USE && problem->num_ranks <= UNHURRIED_RANKS;
+    return unhurried ? pccl__estimate_matching(problem, pieces) : -1;
 }
 
 /* All-to-all as if loads were spread perfectly; where devices relay, every hop costs their CPUs. */
@@ -471,4 +475,43 @@ int64_t pccl__estimate_circuits(const struct pccl__problem *problem, uint32_t pi
     int64_t spread_ps = pccl__estimate_unicast(problem, pieces);
     bool relays = problem->topology->num_vertices == problem->topology->num_devices;
     return relays && problem->collective == PCCL_ALLTOALL && spread_ps > 0 ? spread_ps + spread_ps / 4 : spread_ps;
+}
+
+/* The least time in which the links of one device can take in or give out what they must. */
+static int64_t device_floor_ps(const struct pccl__problem *problem, uint32_t rank, int64_t blocks, bool out)
+{
+    const struct pccl_topology *topology = problem->topology;
+    uint32_t device = problem->request->devices[rank];
+    const uint32_t *first = out ? topology->first_out : topology->first_in;
+    const uint32_t *links = out ? topology->out_links : topology->in_links;
+    int64_t fastest = INT64_MAX / 4, count = first[device + 1] - first[device];
+    for (uint32_t i = first[device]; i < first[device + 1]; i++) {
+        int64_t ps_per_mib = topology->links[links[i]].ps_per_mib;
+        fastest = ps_per_mib < fastest ? ps_per_mib : fastest;
+    }
+    return count > 0 ? pccl_transfer_ps(problem->block_bytes, fastest) / count * blocks : 0;
+}
+
+int64_t pccl__problem_floor_ps(const struct pccl__problem *problem)
+{
+    int64_t blocks = problem->num_ranks - 1, floor_ps = 0;
+    bool rooted = problem->collective == PCCL_GATHER || problem->collective == PCCL_SCATTER;
+    if (problem->collective == PCCL_CUSTOM || problem->request->block_bytes != NULL || problem->request->relays) {
+        return 0;
+    }
+    if (problem->collective == PCCL_BROADCAST || problem->collective == PCCL_REDUCE ||
+        problem->collective == PCCL_ALLREDUCE) {
+        blocks = 1;
+    }
+    for (uint32_t rank = 0; rank < problem->num_ranks; rank++) {
+        if (rooted && rank != problem->root) {
+            continue;
+        }
+        bool out = problem->collective == PCCL_SCATTER || problem->collective == PCCL_REDUCE_SCATTER ||
+                   problem->collective == PCCL_REDUCE;
+        bool exempt = !rooted && rank == problem->root && pccl_collective_is_rooted(problem->collective);
+        int64_t device_ps = exempt ? 0 : device_floor_ps(problem, rank, blocks, out);
+        floor_ps = device_ps > floor_ps ? device_ps : floor_ps;
+    }
+    return floor_ps;
 }

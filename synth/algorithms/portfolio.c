@@ -14,7 +14,9 @@
 #define FIRST_USE_RANKS 16      /* up to here variants with equal forecasts are all made */
 #define FIRST_USE_MESSAGES 6000 /* simulated in all at a first use, the first candidate apart */
 #define FIRST_USE_SMALL 1024    /* messages of a candidate that costs next to nothing */
-#define MOST_MESSAGES 4000000   /* of any candidate with a choice of pieces */
+#define LARGE_GROUP 64          /* ranks; above, forecasts are trusted more and near the bound is near enough */
+#define LARGE_GROUP_MESSAGES 4000000
+#define MOST_MESSAGES 1000000   /* of any candidate with a choice of pieces */
 
 /* A row with a number of pieces, before it is made. */
 struct prospect {
@@ -30,6 +32,8 @@ struct search {
     uint32_t winner;     /* index of its candidate */
     uint32_t winner_row; /* breaks ties */
     uint64_t num_messages; /* simulated so far */
+    int64_t floor_ps;      /* no schedule is faster */
+    bool has_bound;        /* floor_ps is the certified bound */
     struct prospect *prospects;
     uint32_t num_prospects, num_made; /* made: those before num_made were looked at */
     struct pccl_error *error;
@@ -191,31 +195,73 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     return 0;
 }
 
-/* Why a prospect is not worth making, or NULL. Counted in messages and forecasts, never in time. */
-static const char *too_poor(const struct search *search, const struct prospect *prospect, char *text, size_t size)
+static bool is_first_use(const struct search *search)
 {
-    const struct pccl_result *result = search->result;
-    if (result->schedule == NULL || search->problem.options.effort != PCCL_EFFORT_FIRST_USE) {
-        return NULL;
+    return search->problem.options.effort == PCCL_EFFORT_FIRST_USE;
+}
+
+/* Whether the best so far is as good as it can be: at the bound itself, or in large groups and at first use close to
+ * it. The certified bound costs time and is asked for only if the cheap one does not tell. */
+static bool is_done(struct search *search)
+{
+    int64_t best_ps = search->result->makespan_ps;
+    bool large = search->problem.num_ranks > LARGE_GROUP;
+    for (int attempt = 0; attempt < 2; attempt++) {
+        int64_t slack_ps = is_first_use(search) ? search->floor_ps / 64 : large ? search->floor_ps / 128 : 0;
+        if (best_ps <= search->floor_ps + slack_ps) {
+            return true;
+        }
+        if (search->has_bound || (is_first_use(search) && search->problem.collective != PCCL_ALLTOALL)) {
+            return false;
+        }
+        struct pccl_bound bound = {0};
+        search->has_bound = true;
+        if (pccl_bound_compute(search->problem.topology, search->problem.request, &bound, NULL) == 0 &&
+            bound.bound_ps > search->floor_ps) {
+            search->floor_ps = bound.bound_ps;
+        }
     }
+    return false;
+}
+
+/* Another row of the same method, with the same pieces, that promised the same. */
+static bool is_repetition(const struct search *search, const struct prospect *prospect)
+{
     for (uint32_t i = 0; i < search->num_made; i++) {
         const struct prospect *made = &search->prospects[i];
         if (pccl__rows[made->row].run == pccl__rows[prospect->row].run && made->pieces == prospect->pieces &&
-            made->estimate_ps == prospect->estimate_ps && search->problem.num_ranks > FIRST_USE_RANKS) {
-            return "not made: the same forecast as a variant of its method";
+            made->estimate_ps == prospect->estimate_ps) {
+            return true;
         }
     }
-    if (prospect->estimate_ps / 2 > result->makespan_ps) {
-        snprintf(text, size, "not made: forecast %" PRId64 " ns, best so far %" PRId64 " ns",
-                 prospect->estimate_ps / 1000, result->makespan_ps / 1000);
+    return false;
+}
+
+/* Why a prospect is not worth making, or NULL. Counted in messages and forecasts, never in time. */
+static const char *too_poor(struct search *search, const struct prospect *prospect, char *text, size_t size)
+{
+    int64_t best_ps = search->result->makespan_ps, forecast_ps = prospect->estimate_ps;
+    bool large = search->problem.num_ranks > LARGE_GROUP, first_use = is_first_use(search);
+    if (search->result->schedule == NULL) {
+        return NULL;
+    }
+    if (is_done(search)) {
+        return "not made: the best so far cannot be improved on";
+    }
+    if (first_use ? forecast_ps / 2 > best_ps : large ? forecast_ps / 5 > best_ps / 4 : forecast_ps / 4 > best_ps) {
+        snprintf(text, size, "not made: forecast %" PRId64 " ns, best so far %" PRId64 " ns", forecast_ps / 1000,
+                 best_ps / 1000);
         return text;
     }
+    if (first_use && search->problem.num_ranks > FIRST_USE_RANKS && is_repetition(search, prospect)) {
+        return "not made: the same forecast as a variant of its method";
+    }
+    uint64_t most = first_use ? FIRST_USE_MESSAGES : large ? LARGE_GROUP_MESSAGES : UINT64_MAX;
     uint32_t k = 0;
     while (prospect->pieces >> (k + 1) != 0) {
         k++;
     }
-    uint64_t messages = search->num_messages + count_messages(search, prospect->row, k);
-    return messages > FIRST_USE_MESSAGES ? "not made: enough work for a first use" : NULL;
+    return search->num_messages + count_messages(search, prospect->row, k) > most ? "not made: enough work" : NULL;
 }
 
 static int try_prospect(struct search *search, const struct prospect *prospect)
@@ -268,6 +314,7 @@ static int try_all(struct search *search, bool fallback)
 
 static int search_best(struct search *search)
 {
+    search->floor_ps = pccl__problem_floor_ps(&search->problem);
     search->prospects = pccl__array_new((size_t)pccl__num_rows * (MAX_PIECES_LOG + 2), sizeof *search->prospects);
     if (search->prospects == NULL) {
         return pccl__fail_memory(search->error);

@@ -42,6 +42,10 @@ int64_t pccl__row_estimate(struct pccl__problem *problem, uint32_t row, uint32_t
 /* Why the row is not for this request, or NULL. Without asking the algorithm. */
 const char *pccl__row_refusal(const struct pccl__problem *problem, uint32_t row);
 
+/* A time that no schedule beats, from the links of single devices only: much cheaper than pccl_bound_compute, and
+ * enough where these are what counts. 0 if nothing is known. */
+int64_t pccl__problem_floor_ps(const struct pccl__problem *problem);
+
 /* --- classical algorithms ----------------------------------------------------------------------------------------- */
 
 /* What a row's variant says to them: a kind of theirs and how the ranks are laid along it. */
