@@ -50,6 +50,9 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/rows.c \
 	synth/algorithms/slots.c \
 	synth/algorithms/slots.h \
+	synth/algorithms/symmetry.c \
+	synth/algorithms/symmetry.h \
+	synth/algorithms/translation.c \
 	synth/algorithms/tree.c \
 	synth/algorithms/tree.h \
 	synth/algorithms/treecast.c \
@@ -96,6 +99,8 @@ libpcclsynth_la_SOURCES = \
 	synth/check/verify_values.c \
 	synth/io/demand.c \
 	synth/io/demand.h \
+	synth/io/graph.c \
+	synth/io/graph.h \
 	synth/io/json.c \
 	synth/io/json.h \
 	synth/io/schedule_read.c \

@@ -323,13 +323,15 @@ static int walk_dimensions(const struct pccl__view *view, const struct pccl_topo
                            const struct pccl__routes *routes, uint32_t source, uint32_t target, struct walk *walk)
 {
     uint32_t stride = topology->num_devices, at = source;
-    for (uint32_t i = 0; i < topology->num_dimensions; i++) {
+    for (uint32_t i = 0; i < topology->num_dimensions && source != target; i++) { /* source, target: what is left of them */
         const uint32_t extent = topology->dimensions[i];
         stride /= extent;
-        uint32_t from = source / stride % extent, to = target / stride % extent;
-        uint32_t steps_up = (to + extent - from) % extent;
-        bool up = topology->wraps[i] ? steps_up <= extent - steps_up : to > from;
-        uint32_t steps = up ? steps_up : (from + extent - to) % extent;
+        const uint32_t from = source / stride, to = target / stride;
+        source -= from * stride;
+        target -= to * stride;
+        const uint32_t steps_up = to >= from ? to - from : to + extent - from;
+        const bool up = topology->wraps[i] ? steps_up <= extent - steps_up : to > from;
+        const uint32_t steps = up || steps_up == 0 ? steps_up : extent - steps_up;
         for (uint32_t s = 0; s < steps; s++) {
             uint32_t link = routes->neighbours[((size_t)at * topology->num_dimensions + i) * 2 + up];
             if (link == PCCL_NONE) {
