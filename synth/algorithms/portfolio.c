@@ -211,7 +211,7 @@ static bool is_done(struct search *search)
         if (best_ps <= search->floor_ps + slack_ps) {
             return true;
         }
-        if (search->has_bound || (is_first_use(search) && search->problem.collective != PCCL_ALLTOALL)) {
+        if (search->has_bound || is_first_use(search)) {
             return false;
         }
         struct pccl_bound bound = {0};
