@@ -46,7 +46,7 @@ relay cli 300 "$source/tests/cli/run.sh"
 
 cd "$build/gcc"
 run install 120 make -s install || true
-relay mpi 600 env TEST_FOLDER="$build/mpi" "$source/tests/mpi/run.sh"
+relay mpi 900 env TEST_FOLDER="$build/mpi" "$source/tests/mpi/run.sh"
 relay valgrind 600 env TEST_FOLDER="$build/valgrind" "$source/tests/mpi/valgrind.sh"
 relay programs 600 env TEST_FOLDER="$build/programs" "$source/tests/programs/run.sh"
 run distcheck 900 make -s distcheck || true

@@ -82,6 +82,7 @@ SCRIPT_TESTS = \
 	tests/check/exports.sh \
 	tests/check/install.sh \
 	tests/check/layers.sh \
+	tests/check/mpi.sh \
 	tests/check/readme.sh \
 	tests/cli/run.sh
 TESTS += $(SCRIPT_TESTS)
