@@ -20,6 +20,7 @@ UNIT_TESTS = \
 	tests/unit/test_schedule \
 	tests/unit/test_schedule_io \
 	tests/unit/test_simulate \
+	tests/unit/test_symmetry \
 	tests/unit/test_topology \
 	tests/unit/test_topology_io \
 	tests/unit/test_unicast \
@@ -46,6 +47,7 @@ tests_unit_test_verify_SOURCES = tests/unit/test_verify.c $(UNIT_SAMPLES) $(UNIT
 tests_unit_test_matching_SOURCES = tests/unit/test_matching.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h
 tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h $(UNIT_SAMPLES)
 tests_unit_test_unicast_SOURCES = tests/unit/test_unicast.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h
+tests_unit_test_symmetry_SOURCES = tests/unit/test_symmetry.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(UNIT_TESTS)

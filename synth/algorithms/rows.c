@@ -5,6 +5,7 @@
 #include "algorithms/matching.h"
 #include "algorithms/multicast.h"
 #include "algorithms/portfolio.h"
+#include "algorithms/symmetry.h"
 #include "algorithms/tree.h"
 #include "algorithms/unicast.h"
 
@@ -41,6 +42,7 @@
 #define MATCHING pccl__matching_algorithm, pccl__estimate_matching
 
 #define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
+#define SYMMETRY pccl__symmetry_algorithm, pccl__estimate_unicast
 #define CIRCUITS pccl__circuits_algorithm, pccl__estimate_circuits
 
 #define MULTICAST pccl__multicast_algorithm, pccl__estimate_multicast
@@ -81,6 +83,7 @@ const struct pccl__row pccl__rows[] = {
     {"twins:place", BC | RED | AR, 0, HALVES, TREE, PLACE(PCCL__TWINS)},
     {"matching", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__CLUSTERED},
     {"matching:eager", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__EAGER},
+    {"symmetry", A2A, 0, WHOLE, SYMMETRY, 0},
     {"circuits:rotated", A2A | GA | SC | CUS, DIRECT, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
     {"circuits:longest", A2A | GA | SC | CUS, DIRECT, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
     {"unicast:farthest", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST},

@@ -1,4 +1,4 @@
-/* One method of the portfolio on its own, its schedule checked by the verifier and on numbers. */
+/* One method of the portfolio on its own, its schedule checked by the verifier and, unless it is large, on numbers. */
 #ifndef PCCL_TEST_PLAN_H
 #define PCCL_TEST_PLAN_H
 
@@ -41,7 +41,8 @@ static inline struct pccl_schedule *plan(const struct pccl_topology *topology, c
     const char *wrong = NULL;
     if (status == 0) {
         status = pccl_verify_schedule(topology, schedule, request->relays, error);
-        wrong = replay(schedule, topology->num_devices);
+        bool small = (uint64_t)schedule->demand->num_chunks * topology->num_devices < 1 << 20;
+        wrong = small ? replay(schedule, topology->num_devices) : NULL;
     }
     if (status != 0 || wrong != NULL) {
         fail_msg("%s: %s, %s, %u ranks, %u pieces: %s", method, topology->name, pccl_collective_name(request->collective),
