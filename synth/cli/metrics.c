@@ -85,8 +85,7 @@ static void search_hops(struct search *search, uint32_t source)
     }
 }
 
-/* Smallest latencies from one device, by a queue of vertices whose latency has fallen (ring buffer: each at most once).
- */
+/* Smallest latencies from one device, by a queue of vertices whose latency has fallen (a ring; each at most once). */
 static void search_latency(struct search *search, uint32_t source)
 {
     const struct pccl_topology *topology = search->topology;

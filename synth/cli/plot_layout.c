@@ -116,8 +116,7 @@ static void lay_sectors(const struct pccl_topology *topology, struct plot_layout
     layout->shape = PLOT_CIRCLE;
 }
 
-/* Tier of each vertex: devices 0, a switch one above its nearest device. Returns the highest; 0 if a switch is cut off.
- */
+/* Tier of each vertex: devices 0, a switch one above its nearest device. The highest; 0: one is cut off. */
 static uint32_t find_tiers(const struct pccl_topology *topology, uint32_t *tier)
 {
     uint32_t highest = 0, reached = topology->num_devices;
