@@ -84,7 +84,8 @@ static int64_t rooted_time(const struct pccl__bounding *bounding, uint32_t rank)
 }
 
 /* Bounds from the distances between one rank and all others; ways->backwards: the rank is the receiver. */
-static int bound_rank(struct pccl__bounding *bounding, struct pccl__nearest *ways, uint32_t rank, struct pccl_error *error)
+static int bound_rank(struct pccl__bounding *bounding, struct pccl__nearest *ways, uint32_t rank,
+                      struct pccl_error *error)
 {
     const struct pccl_request *request = bounding->request;
     const struct pccl_topology *topology = bounding->topology;

@@ -33,7 +33,7 @@ struct pccl__nearest {
     struct pccl__heap heap;
 };
 
-/* The lengths may change between runs if `equal` is then seen to. Freed with pccl__nearest_free even after a failure. */
+/* The lengths may change between runs if `equal` is then seen to. To be freed even after a failure. */
 int pccl__nearest_init(struct pccl__nearest *ways, const struct pccl__bounding *bounding, const int64_t *length);
 void pccl__nearest_free(struct pccl__nearest *ways);
 void pccl__nearest_run(struct pccl__nearest *ways, uint32_t start);

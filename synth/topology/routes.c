@@ -323,7 +323,8 @@ static int walk_dimensions(const struct pccl__view *view, const struct pccl_topo
                            const struct pccl__routes *routes, uint32_t source, uint32_t target, struct walk *walk)
 {
     uint32_t stride = topology->num_devices, at = source;
-    for (uint32_t i = 0; i < topology->num_dimensions && source != target; i++) { /* source, target: what is left of them */
+    /* source and target become what is left of them after each dimension. */
+    for (uint32_t i = 0; i < topology->num_dimensions && source != target; i++) {
         const uint32_t extent = topology->dimensions[i];
         stride /= extent;
         const uint32_t from = source / stride, to = target / stride;
