@@ -200,20 +200,33 @@ static bool is_first_use(const struct search *search)
     return search->problem.options.effort == PCCL_EFFORT_FIRST_USE;
 }
 
-/* Whether the best so far is as good as it can be: at the bound itself, or in large groups and at first use close to
- * it. The certified bound costs time and is asked for only if the cheap one does not tell. */
+/* In a large group an all-reduce is good enough if it is near twice the floor of an all-gather. (No certified bound:
+ * one device alone need not take in more than the vector once.) */
+static int64_t find_aim_ps(const struct search *search)
+{
+    struct pccl__problem half = search->problem;
+    if (half.collective != PCCL_ALLREDUCE || half.num_ranks <= LARGE_GROUP) {
+        return search->floor_ps;
+    }
+    half.collective = PCCL_ALLGATHER;
+    half.block_bytes /= half.num_ranks;
+    return 2 * pccl__problem_floor_ps(&half);
+}
+
+/* Whether the best so far is as good as it can be: at the bound itself, or in large groups and at first use within a
+ * percent or so of what is aimed for. The certified bound costs time and is asked for only if the cheap one does not
+ * tell. */
 static bool is_done(struct search *search)
 {
     int64_t best_ps = search->result->makespan_ps;
     bool large = search->problem.num_ranks > LARGE_GROUP;
-    for (int attempt = 0; attempt < 2; attempt++) {
-        int64_t slack_ps = is_first_use(search) ? search->floor_ps / 64 : large ? search->floor_ps / 128 : 0;
-        if (best_ps <= search->floor_ps + slack_ps) {
+    if (is_first_use(search) || large) {
+        int64_t aim_ps = find_aim_ps(search);
+        if (best_ps <= aim_ps + aim_ps / (is_first_use(search) ? 64 : 100)) {
             return true;
         }
-        if (search->has_bound || is_first_use(search)) {
-            return false;
-        }
+    }
+    if (!search->has_bound && !is_first_use(search)) {
         struct pccl_bound bound = {0};
         search->has_bound = true;
         if (pccl_bound_compute(search->problem.topology, search->problem.request, &bound, NULL) == 0 &&
@@ -221,7 +234,7 @@ static bool is_done(struct search *search)
             search->floor_ps = bound.bound_ps;
         }
     }
-    return false;
+    return best_ps <= search->floor_ps + (large ? search->floor_ps / 100 : 0);
 }
 
 /* Another row of the same method, with the same pieces, that promised the same. */
