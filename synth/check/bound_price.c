@@ -1,7 +1,7 @@
 /* All-to-all and custom patterns: prices. Let capacity c cost y_c for each unit of time that it is busy. A byte from s
  * to t then costs at least the distance between them where link l has length y_c * ps_per_mib, and all that can be
- * spent until time T is T times the sum of prices: T >= sum of bytes * distance / sum of prices, whatever the prices.
- * (The dual of maximum concurrent flow; Garg, Koenemann 2007.) Prices start out equal, then as the rates, and rise where
+ * spent until time T is T times the sum of prices: T >= sum of bytes * distance / sum of prices, whatever the prices
+ * (the dual of maximum concurrent flow; Garg, Koenemann 2007). Prices start out equal, then as the rates, and rise where
  * shortest ways crowd. */
 #include <stdlib.h>
 #include <string.h>
