@@ -6,6 +6,7 @@
 #include "pccl/synth.h"
 
 #define DEFAULT_ROWS 16
+#define MAX_COMPARED_RANKS 128 /* above, methods that the portfolio leaves out take too long to make for comparison */
 
 static const struct cli_option options[] = {
     {"candidates", 0, NULL, "only the methods that were compared, with every number of pieces"},
@@ -92,6 +93,46 @@ static void print_candidates(const struct subject *subject, const struct pccl_re
     printf("\n");
 }
 
+/* A method that the portfolio left out by its forecast is made after all, alone, so that the gain over it is known. */
+static void make_after_all(const struct subject *subject, struct pccl_candidate *candidate, struct pccl_options chosen)
+{
+    struct pccl_result *result = NULL;
+    chosen.method = candidate->method;
+    if (pccl_synthesize(subject->topology, &subject->request, &chosen, &result, NULL) != PCCL_SUCCESS) {
+        return;
+    }
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        const struct pccl_candidate *made = &result->candidates[i];
+        if (strcmp(made->method, candidate->method) != 0 || made->pieces != candidate->pieces) {
+            continue;
+        }
+        candidate->makespan_ps = made->makespan_ps;
+        snprintf(candidate->rejection, sizeof(candidate->rejection), "%s",
+                 made->makespan_ps >= 0 ? "slower by its forecast, made to compare" : made->rejection);
+    }
+    pccl_result_free(result);
+}
+
+static bool is_made(const struct pccl_result *result, const char *method)
+{
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        if (result->candidates[i].makespan_ps >= 0 && strcmp(result->candidates[i].method, method) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void make_missing(const struct subject *subject, struct pccl_result *result, const struct pccl_options *chosen)
+{
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        struct pccl_candidate *candidate = &result->candidates[i];
+        if (subject->request.num_ranks <= MAX_COMPARED_RANKS && !is_made(result, candidate->method)) {
+            make_after_all(subject, candidate, *chosen);
+        }
+    }
+}
+
 /* Asks the portfolio again and compares what it tried with this schedule. */
 static int explain_candidates(const struct subject *subject, bool all)
 {
@@ -102,6 +143,9 @@ static int explain_candidates(const struct subject *subject, bool all)
         .effort = PCCL_EFFORT_THOROUGH, .progress = cli_progress_update, .progress_context = &progress};
     cli_progress_begin(&progress);
     int status = pccl_synthesize(subject->topology, &subject->request, &chosen, &result, &error);
+    if (!status) {
+        make_missing(subject, result, &chosen);
+    }
     cli_progress_end(&progress);
     if (status) {
         return cli_fail(status, &error, NULL);

@@ -48,6 +48,7 @@ refuses "what if: too small" 1 "no device named" "$PCCL" simulate fast.json -t t
 
 check "explain" 0 "$PCCL" explain run1.json
 holds "explain: candidates" out "^  pairwise"
+holds "explain: gain over each" out "^  bruck:alltoall .*[0-9]x"
 holds "explain: links" out "held .* on average"
 holds "explain: operations" out "send to [0-9]+: "
 check "explain one rank" 0 "$PCCL" explain --rank=3 run1.json
