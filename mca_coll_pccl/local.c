@@ -9,9 +9,9 @@
 #include "execute.h"
 #include "span.h"
 
-/* Elements reduced at once where the result replaces the left operand: a multiple of every vector length. */
-#define BLOCK_ELEMENTS 1024
-/* Room for them on the stack; larger elements go through allocated memory. */
+/* Long vectors are worked on in blocks that stay in the cache between a copy and the reduction that follows. Their number
+ * of elements is a multiple of every vector length. */
+#define BLOCK_STEP_ELEMENTS 1024
 #define BLOCK_BYTES 16384
 
 int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *target, const char *source, size_t units)
@@ -28,11 +28,18 @@ int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *targ
                                                                                                    : OMPI_SUCCESS;
 }
 
+static size_t block_elements(const struct coll_pccl_execution *execution, size_t units)
+{
+    size_t steps = BLOCK_BYTES / BLOCK_STEP_ELEMENTS / (execution->unit_bytes ? execution->unit_bytes : 1);
+    size_t elements = (steps ? steps : 1) * BLOCK_STEP_ELEMENTS;
+    return units < elements ? units : elements;
+}
+
 /* left = left op right, with right kept. */
 static int reduce_into_left(const struct coll_pccl_execution *execution, char *left, const char *right, size_t units)
 {
-    char on_stack[BLOCK_BYTES] __attribute__((aligned(COLL_PCCL_ALIGNMENT)));
-    size_t at_once = units < BLOCK_ELEMENTS ? units : BLOCK_ELEMENTS;
+    char on_stack[BLOCK_BYTES + COLL_PCCL_ALIGNMENT] __attribute__((aligned(COLL_PCCL_ALIGNMENT)));
+    size_t at_once = block_elements(execution, units);
     struct coll_pccl_room room = coll_pccl_room(execution->datatype, at_once);
     char *memory = room.bytes <= sizeof on_stack ? on_stack : malloc(room.bytes);
     if (!memory) {
@@ -42,15 +49,32 @@ static int reduce_into_left(const struct coll_pccl_execution *execution, char *l
     int status = OMPI_SUCCESS;
     for (size_t done = 0; done < units && status == OMPI_SUCCESS; done += at_once) {
         size_t now = units - done < at_once ? units - done : at_once;
-        char *target = left + (ptrdiff_t)done * execution->extent;
-        status = coll_pccl_local_copy(execution, block, right + (ptrdiff_t)done * execution->extent, now);
+        ptrdiff_t offset = (ptrdiff_t)done * execution->extent;
+        status = coll_pccl_local_copy(execution, block, right + offset, now);
         if (status == OMPI_SUCCESS) {
-            ompi_op_reduce(execution->op, target, block, now, execution->datatype);
-            status = coll_pccl_local_copy(execution, target, block, now);
+            ompi_op_reduce(execution->op, left + offset, block, now, execution->datatype);
+            status = coll_pccl_local_copy(execution, left + offset, block, now);
         }
     }
     if (memory != on_stack) {
         free(memory);
+    }
+    return status;
+}
+
+/* target = left op right, where target is elsewhere. */
+static int reduce_apart(const struct coll_pccl_execution *execution, char *target, char *left, const char *right,
+                        size_t units)
+{
+    size_t at_once = block_elements(execution, units);
+    int status = OMPI_SUCCESS;
+    for (size_t done = 0; done < units && status == OMPI_SUCCESS; done += at_once) {
+        size_t now = units - done < at_once ? units - done : at_once;
+        ptrdiff_t offset = (ptrdiff_t)done * execution->extent;
+        status = coll_pccl_local_copy(execution, target + offset, right + offset, now);
+        if (status == OMPI_SUCCESS) {
+            ompi_op_reduce(execution->op, left + offset, target + offset, now, execution->datatype);
+        }
     }
     return status;
 }
@@ -63,11 +87,11 @@ static int reduce(const struct coll_pccl_execution *execution, char *target, cha
     if (target == left) {
         return reduce_into_left(execution, left, right, units);
     }
-    int status = coll_pccl_local_copy(execution, target, right, units);
-    if (status == OMPI_SUCCESS) {
-        ompi_op_reduce(execution->op, left, target, units, execution->datatype);
+    if (target != right) {
+        return reduce_apart(execution, target, left, right, units);
     }
-    return status;
+    ompi_op_reduce(execution->op, left, right, units, execution->datatype);
+    return OMPI_SUCCESS;
 }
 
 int coll_pccl_local_run(struct coll_pccl_execution *execution, const struct pccl_operation *operation)
