@@ -173,17 +173,38 @@ static int add_switched(struct finder *finder, uint32_t device, uint32_t first_l
     return 0;
 }
 
+/* Through a switch a device reaches many: the next in the order of numbers comes first, so that devices which all take
+ * their first choice form a ring instead of all turning to the same one. */
+static int compare_arcs(const void *a, const void *b)
+{
+    const struct pccl__arc *left = a, *right = b;
+    uint32_t left_turn = left->target - left->source, right_turn = right->target - right->source;
+    if ((left->target < left->source) != (right->target < right->source)) {
+        return left->target < left->source ? 1 : -1;
+    }
+    if (left_turn != right_turn) {
+        return left_turn < right_turn ? -1 : 1;
+    }
+    return left->first_link < right->first_link ? -1 : left->first_link > right->first_link;
+}
+
 static int expand_links(struct finder *finder, uint32_t device)
 {
     const struct pccl_topology *topology = finder->topology;
+    bool switched = false;
     int status = 0;
     for (uint32_t i = topology->first_out[device]; i < topology->first_out[device + 1] && status == 0; i++) {
         uint32_t link = topology->out_links[i], target = topology->links[link].target;
         if (is_switch(finder, target)) {
+            switched = true;
             status = add_switched(finder, device, link);
         } else if (may_hold(finder, target)) {
             status = add_arc(finder, &link, 1);
         }
+    }
+    if (switched && status == 0 && finder->arcs->num_arcs > 0) {
+        uint32_t first = finder->arcs->first_out[device];
+        qsort(finder->arcs->arcs + first, finder->arcs->num_arcs - first, sizeof *finder->arcs->arcs, compare_arcs);
     }
     return status;
 }

@@ -42,6 +42,9 @@ struct matcher {
     int64_t now_ps;
     uint32_t step;
     bool clustered;
+    bool filling;             /* arcs into a cluster that find nothing new for it take what its device lacks */
+    uint32_t *lacking;        /* [num_devices] chunks that the device does not own */
+    int64_t *quickest_ps;     /* [num_devices] shortest time in which an arc brings it a chunk */
 };
 
 /* --- choosing a chunk for an arc ------------------------------------------------------------------------------------ */
@@ -104,8 +107,17 @@ static int start_message(struct matcher *matcher, uint32_t number, uint32_t chun
     pccl__bitset_set(matcher->owned + arc->target * matcher->words, chunk);
     pccl__clusters_own(&matcher->clusters, arc->target, chunk);
     matcher->holders[chunk]++;
+    matcher->lacking[arc->target]--;
     matcher->missing--;
     return status != 0 ? status : pccl_schedule_add(matcher->schedule, matcher->step, matcher->paths[number], false, &chunk, 1);
+}
+
+/* Whether a chunk over this arc arrives before the target's quickest arc could have brought it all that it lacks. */
+static bool pays(const struct matcher *matcher, const struct pccl__arc *arc)
+{
+    int64_t lacking = matcher->lacking[arc->target];
+    return pccl__arc_ps(arc, matcher->problem->block_bytes / matcher->demand->pieces) <
+           lacking * matcher->quickest_ps[arc->target];
 }
 
 /* Starts a message on the arc if that is possible and useful now; if an occupied resource will be idle for this arc at a
@@ -131,6 +143,9 @@ static int try_arc(struct matcher *matcher, uint32_t number)
     }
     const uint64_t *barred = matcher->clustered ? pccl__clusters_barred(&matcher->clusters, number) : NULL;
     uint32_t chunk = pick_chunk(matcher, arc, barred);
+    if (chunk == PCCL_NONE && barred != NULL && matcher->filling && pays(matcher, arc)) {
+        chunk = pick_chunk(matcher, arc, NULL);
+    }
     return chunk != PCCL_NONE ? start_message(matcher, number, chunk) : 0;
 }
 
@@ -223,7 +238,10 @@ static bool mark_holders(struct matcher *matcher)
         }
         for (uint32_t i = 0; i < chunk->num_targets; i++) {
             uint32_t device = demand->devices[demand->holders[chunk->first_target + i]];
-            num_missing += !pccl__bitset_test(matcher->have + device * matcher->words, c);
+            if (!pccl__bitset_test(matcher->have + device * matcher->words, c)) {
+                num_missing++;
+                matcher->lacking[device]++;
+            }
         }
         if (num_missing + chunk->num_sources != demand->num_ranks) {
             return false;
@@ -268,11 +286,19 @@ static int open_matcher(struct matcher *matcher, struct pccl_error *error)
     matcher->holders = pccl__array_new(num_chunks, sizeof *matcher->holders);
     matcher->busy_ps = pccl__array_new(arcs->num_resources, sizeof *matcher->busy_ps);
     matcher->idle_event_ps = pccl__array_new(arcs->num_resources, sizeof *matcher->idle_event_ps);
+    matcher->lacking = pccl__array_new(topology->num_devices, sizeof *matcher->lacking);
+    matcher->quickest_ps = pccl__array_new(topology->num_devices, sizeof *matcher->quickest_ps);
     matcher->dirty = pccl__array_new(pccl__bitset_words(arcs->num_arcs), sizeof *matcher->dirty);
     matcher->paths = pccl__array_new(arcs->num_arcs, sizeof *matcher->paths);
     if (matcher->have == NULL || matcher->owned == NULL || matcher->holders == NULL || matcher->busy_ps == NULL ||
-        matcher->idle_event_ps == NULL || matcher->dirty == NULL || matcher->paths == NULL || list_users(matcher) != 0) {
+        matcher->idle_event_ps == NULL || matcher->dirty == NULL || matcher->paths == NULL ||
+        matcher->lacking == NULL || matcher->quickest_ps == NULL || list_users(matcher) != 0) {
         return pccl__fail_memory(error);
+    }
+    for (uint32_t a = 0; a < arcs->num_arcs; a++) {
+        int64_t ps = pccl__arc_ps(&arcs->arcs[a], matcher->problem->block_bytes / matcher->demand->pieces);
+        int64_t *quickest = &matcher->quickest_ps[arcs->arcs[a].target];
+        *quickest = *quickest == 0 || ps < *quickest ? ps : *quickest;
     }
     memset(matcher->paths, 0xff, arcs->num_arcs * sizeof *matcher->paths);
     return mark_holders(matcher) ? 0 : pccl__reject(error, "only for chunks that all members need");
@@ -288,6 +314,8 @@ static void close_matcher(struct matcher *matcher)
     free(matcher->first_user);
     free(matcher->users);
     free(matcher->dirty);
+    free(matcher->lacking);
+    free(matcher->quickest_ps);
     free(matcher->paths);
     pccl__events_free(&matcher->events);
     pccl__clusters_free(&matcher->clusters);
@@ -306,10 +334,12 @@ static bool times_fit(const struct matcher *matcher)
     return messages <= INT64_MAX && !__builtin_mul_overflow(longest_ps, (int64_t)messages, &all_ps);
 }
 
-static int match(const struct pccl__problem *problem, uint32_t pieces, bool clustered, struct pccl_schedule **schedule,
-                 struct pccl_error *error)
+static int match(const struct pccl__problem *problem, uint32_t pieces, enum pccl__matching variant,
+                 struct pccl_schedule **schedule, struct pccl_error *error)
 {
-    struct matcher matcher = {.problem = problem, .clustered = clustered};
+    struct matcher matcher = {.problem = problem,
+                              .clustered = variant != PCCL__EAGER,
+                              .filling = variant == PCCL__FILLING};
     struct pccl_demand *demand = NULL;
     int status = pccl_demand_create(problem->request, pieces, &demand, error);
     if (status != 0) {
@@ -325,7 +355,7 @@ static int match(const struct pccl__problem *problem, uint32_t pieces, bool clus
         int64_t bytes = problem->block_bytes / pieces;
         status = pccl__clusters_create(problem->topology, &matcher.arcs, bytes, demand->num_chunks, &matcher.clusters);
     }
-    if (status == 0 && matcher.clusters.num_classes < 2 && !clustered) {
+    if (status == 0 && matcher.clusters.num_classes < 2 && variant != PCCL__CLUSTERED) {
         status = pccl__reject(error, "the same as without clusters: all arcs cost alike");
     }
     if (status == 0 && !times_fit(&matcher)) {
@@ -357,17 +387,24 @@ static int match(const struct pccl__problem *problem, uint32_t pieces, bool clus
 static int match_clustered(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
                            struct pccl_error *error)
 {
-    return match(problem, pieces, true, schedule, error);
+    return match(problem, pieces, PCCL__CLUSTERED, schedule, error);
+}
+
+static int match_filling(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                         struct pccl_error *error)
+{
+    return match(problem, pieces, PCCL__FILLING, schedule, error);
 }
 
 static int match_eager(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
                        struct pccl_error *error)
 {
-    return match(problem, pieces, false, schedule, error);
+    return match(problem, pieces, PCCL__EAGER, schedule, error);
 }
 
 int pccl__matching_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
                              struct pccl_error *error)
 {
-    return pccl__mirror_serve(problem, pieces, problem->variant == PCCL__EAGER ? match_eager : match_clustered, schedule, error);
+    pccl__algorithm *variants[] = {match_clustered, match_filling, match_eager};
+    return pccl__mirror_serve(problem, pieces, variants[problem->variant], schedule, error);
 }

@@ -8,8 +8,9 @@
 /* Variants. */
 enum pccl__matching {
     PCCL__CLUSTERED, /* chunks enter a cluster of devices joined by cheaper arcs only once */
-    PCCL__EAGER      /* every idle arc takes what its receiver lacks: shorter where bandwidth is no concern; unsupported
-                        where it would be the same */
+    PCCL__FILLING,   /* the same, but arcs into a cluster that would be idle bring a device what its cluster owns already;
+                        unsupported, as is the next, where it would be the same */
+    PCCL__EAGER      /* every idle arc takes what its receiver lacks: shorter where bandwidth is no concern */
 };
 
 pccl__algorithm pccl__matching_algorithm;

@@ -82,6 +82,7 @@ const struct pccl__row pccl__rows[] = {
     {"twins", BC | RED | AR, 0, HALVES, TREE, RANK(PCCL__TWINS)},
     {"twins:place", BC | RED | AR, 0, HALVES, TREE, PLACE(PCCL__TWINS)},
     {"matching", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__CLUSTERED},
+    {"matching:filling", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__FILLING},
     {"matching:eager", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__EAGER},
     {"symmetry", A2A, 0, WHOLE, SYMMETRY, 0},
     {"circuits:rotated", A2A | GA | SC | CUS, DIRECT, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
