@@ -25,6 +25,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/doubling.c \
 	synth/algorithms/ejection.c \
 	synth/algorithms/estimate.c \
+	synth/algorithms/estimate_load.c \
 	synth/algorithms/events.c \
 	synth/algorithms/events.h \
 	synth/algorithms/exchange.c \
@@ -34,6 +35,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/join.c \
 	synth/algorithms/matching.c \
 	synth/algorithms/matching.h \
+	synth/algorithms/meter.c \
+	synth/algorithms/meter.h \
 	synth/algorithms/mirror.c \
 	synth/algorithms/mirror.h \
 	synth/algorithms/multicast.c \

@@ -1,6 +1,7 @@
 /* The problem all algorithms are given, and its cache of routes between ranks. */
 #include "algorithms/algorithm.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -32,6 +33,10 @@ static int check_request(const struct pccl_topology *topology, const struct pccl
     }
     if (request->collective == PCCL_CUSTOM && request->custom == NULL) {
         return pccl__fail(error, PCCL_ERR_INVALID, "a custom collective was asked for without its pattern");
+    }
+    if (request->bytes < 0) {
+        return pccl__fail(error, PCCL_ERR_INVALID, "%" PRId64 " bytes were asked for; a size is 0 or more",
+                          request->bytes);
     }
     for (uint32_t rank = 0; rank < request->num_ranks; rank++) {
         if (request->devices[rank] >= topology->num_devices) {

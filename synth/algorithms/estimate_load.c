@@ -1,0 +1,198 @@
+/* Forecasts of methods that are limited by what all their messages together put on links and CPUs, and the least
+ * time that any method needs. */
+#include <stddef.h>
+
+#include "algorithms/meter.h"
+#include "algorithms/portfolio.h"
+
+#define UNHURRIED_RANKS 32
+#define FIRST_USE_MATCHING_WORK 24576 /* links times chunks */
+
+/* Everyone to everyone, sampled at distances 1, 2, 4 ... round the ranks. */
+struct sample {
+    int64_t fixed_ps;         /* of the farthest */
+    int64_t rounds_ps_per_mib; /* what all rounds cost their busiest links, one round after the other */
+    int64_t total_ps_per_mib; /* what all rounds together cost the busiest link */
+    int64_t links;            /* of all messages of one rank together */
+};
+
+static bool take_sample(struct pccl__meter *meter, struct sample *sample)
+{
+    int64_t n = meter->problem->num_ranks, count = 0, links = 0;
+    struct pccl__volley all = {0};
+    *sample = (struct sample){0};
+    for (uint32_t distance = 1; distance < n; distance *= 2, count++) {
+        struct pccl__volley volley;
+        if (!pccl__meter_shift(meter, distance, &volley)) {
+            return false;
+        }
+        sample->rounds_ps_per_mib = pccl__add_ps(sample->rounds_ps_per_mib, volley.load_ps_per_mib);
+        sample->fixed_ps = volley.fixed_ps > sample->fixed_ps ? volley.fixed_ps : sample->fixed_ps;
+    }
+    for (uint32_t distance = 1; distance < n; distance *= 2) {
+        for (uint32_t v = 0; v < n; v++) {
+            uint32_t from = meter->order[(v + distance) % n], to = meter->order[v];
+            links += pccl__route(meter->problem, from, to)->num_links;
+            pccl__meter_message(meter, &all, from, to);
+        }
+    }
+    pccl__meter_end(meter);
+    sample->rounds_ps_per_mib = pccl__times_ps(sample->rounds_ps_per_mib, n - 1) / count;
+    sample->total_ps_per_mib = pccl__times_ps(all.load_ps_per_mib, n - 1) / count;
+    sample->links = links * (n - 1) / (n * count);
+    return true;
+}
+
+/* Rounds overlap, so what counts is the busiest resource over all of them. */
+int64_t pccl__estimate_spread(const struct pccl__problem *problem, uint32_t pieces)
+{
+    struct pccl__meter meter;
+    struct sample sample;
+    int64_t total = -1;
+    if (pccl__meter_open(&meter, problem) && take_sample(&meter, &sample)) {
+        int64_t transfer = pccl_transfer_ps(pccl__meter_block(problem), sample.rounds_ps_per_mib);
+        int64_t busy = pccl__overheads_ps(problem) * (problem->num_ranks - 1) * pieces;
+        total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
+    }
+    pccl__meter_close(&meter);
+    return pccl__meter_gather(problem, total);
+}
+
+/* Picoseconds that a MiB takes over all links of one direction at a device together; links that share one capacity
+ * count once. */
+static int64_t device_ps_per_mib(const struct pccl_topology *topology, uint32_t device, bool out)
+{
+    const uint32_t *first = out ? topology->first_out : topology->first_in;
+    const uint32_t *links = out ? topology->out_links : topology->in_links;
+    int64_t slowest = 0, count = 0;
+    for (uint32_t i = first[device]; i < first[device + 1]; i++) {
+        const struct pccl_link *link = &topology->links[links[i]];
+        bool shared = false;
+        for (uint32_t j = first[device]; j < i && !shared; j++) {
+            shared = topology->links[links[j]].capacity == link->capacity;
+        }
+        count += !shared;
+        slowest = link->ps_per_mib > slowest ? link->ps_per_mib : slowest;
+    }
+    return count > 0 ? slowest / count : 0;
+}
+
+/* Bandwidth of the narrowest device, and the way across in hops of a link each. At first use only where devices are
+ * joined directly: through switches there are as many arcs as pairs. */
+int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pieces)
+{
+    const struct pccl_topology *topology = problem->topology;
+    bool cast = problem->collective == PCCL_BROADCAST || problem->collective == PCCL_REDUCE;
+    uint32_t n = problem->num_ranks;
+    uint64_t work = (uint64_t)topology->num_links * (cast ? 1 : n) * pieces;
+    const struct pccl__route *across = pccl__route(problem, 0, n - 1);
+    if (problem->options.effort == PCCL_EFFORT_FIRST_USE &&
+        (topology->num_vertices > topology->num_devices || work > FIRST_USE_MATCHING_WORK)) {
+        return -1;
+    }
+    int64_t slowest = 0;
+    for (uint32_t rank = 0; rank < n; rank++) {
+        int64_t in = device_ps_per_mib(topology, problem->request->devices[rank], false);
+        slowest = in > slowest ? in : slowest;
+    }
+    int64_t block = cast ? problem->block_bytes : pccl__meter_block(problem);
+    int64_t messages = cast ? pieces : (n - 1) * (int64_t)pieces;
+    int64_t busy = messages * pccl__overheads_ps(problem);
+    int64_t transfer = pccl__times_ps(pccl_transfer_ps(block, slowest), cast ? 1 : n - 1);
+    int64_t one_way = transfer > busy ? transfer : busy;
+    if (across != NULL) {
+        int64_t piece_ps = pccl_transfer_ps(block / pieces, across->ps_per_mib);
+        int64_t way_ps = pccl__times_ps(pccl__add_ps(pccl__overheads_ps(problem), piece_ps), across->num_links);
+        way_ps = pccl__add_ps(across->latency_ps, way_ps);
+        one_way = cast ? pccl__add_ps(one_way, way_ps) : way_ps > one_way ? way_ps : one_way;
+    }
+    return problem->collective == PCCL_ALLREDUCE ? pccl__times_ps(one_way, 2) : one_way;
+}
+
+/* Made where hardly anything else serves, if asked for, and where time is no concern: there it is as good as the
+ * matching, or better if messages are few. */
+int64_t pccl__estimate_multicast(const struct pccl__problem *problem, uint32_t pieces)
+{
+    if (problem->collective == PCCL_CUSTOM || problem->request->relays || problem->options.method != NULL) {
+        return 0;
+    }
+    bool unhurried = problem->options.effort != PCCL_EFFORT_FIRST_USE && problem->num_ranks <= UNHURRIED_RANKS;
+    return unhurried ? pccl__estimate_matching(problem, pieces) : -1;
+}
+
+/* All-to-all as if loads were spread perfectly; where devices relay, every hop costs their CPUs. */
+static int64_t estimate_exchange_of_all(const struct pccl__problem *problem)
+{
+    struct pccl__meter meter;
+    struct sample sample;
+    int64_t total = -1;
+    if (pccl__meter_open(&meter, problem) && take_sample(&meter, &sample)) {
+        bool relays = problem->topology->num_vertices == problem->topology->num_devices;
+        int64_t transfer = pccl_transfer_ps(problem->block_bytes, sample.total_ps_per_mib);
+        int64_t busy = pccl__overheads_ps(problem) * (relays ? sample.links : problem->num_ranks - 1);
+        total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
+    }
+    pccl__meter_close(&meter);
+    return total;
+}
+
+int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pieces)
+{
+    if (problem->collective == PCCL_CUSTOM || problem->collective == PCCL_ALLTOALL) {
+        int64_t total = problem->collective == PCCL_ALLTOALL ? estimate_exchange_of_all(problem) : 0;
+        return total >= 0 ? total : 0; /* ranks without routes to each other: worth a try through relays */
+    }
+    uint32_t device = problem->request->devices[problem->root], chunks = (problem->num_ranks - 1) * pieces;
+    int64_t rate = device_ps_per_mib(problem->topology, device, problem->collective == PCCL_SCATTER);
+    int64_t transfer = pccl__times_ps(pccl_transfer_ps(problem->block_bytes, rate), problem->num_ranks - 1);
+    int64_t busy = chunks * pccl__overheads_ps(problem);
+    return transfer > busy ? transfer : busy;
+}
+
+/* Whole ways collide more than single links, which is how ways look where devices are joined directly. */
+int64_t pccl__estimate_circuits(const struct pccl__problem *problem, uint32_t pieces)
+{
+    int64_t spread_ps = pccl__estimate_unicast(problem, pieces);
+    bool relays = problem->topology->num_vertices == problem->topology->num_devices;
+    bool collide = relays && problem->collective == PCCL_ALLTOALL;
+    return collide ? pccl__add_ps(spread_ps, spread_ps / 4) : spread_ps;
+}
+
+/* The least time in which the links of one device can take in or give out what they must. */
+static int64_t device_floor_ps(const struct pccl__problem *problem, uint32_t rank, int64_t blocks, bool out)
+{
+    const struct pccl_topology *topology = problem->topology;
+    uint32_t device = problem->request->devices[rank];
+    const uint32_t *first = out ? topology->first_out : topology->first_in;
+    const uint32_t *links = out ? topology->out_links : topology->in_links;
+    int64_t fastest = INT64_MAX / 4, count = first[device + 1] - first[device];
+    for (uint32_t i = first[device]; i < first[device + 1]; i++) {
+        int64_t ps_per_mib = topology->links[links[i]].ps_per_mib;
+        fastest = ps_per_mib < fastest ? ps_per_mib : fastest;
+    }
+    return count > 0 ? pccl__times_ps(pccl_transfer_ps(problem->block_bytes, fastest) / count, blocks) : 0;
+}
+
+int64_t pccl__problem_floor_ps(const struct pccl__problem *problem)
+{
+    int64_t blocks = problem->num_ranks - 1, floor_ps = 0;
+    bool rooted = problem->collective == PCCL_GATHER || problem->collective == PCCL_SCATTER;
+    if (problem->collective == PCCL_CUSTOM || problem->request->block_bytes != NULL || problem->request->relays) {
+        return 0;
+    }
+    if (problem->collective == PCCL_BROADCAST || problem->collective == PCCL_REDUCE ||
+        problem->collective == PCCL_ALLREDUCE) {
+        blocks = 1;
+    }
+    for (uint32_t rank = 0; rank < problem->num_ranks; rank++) {
+        if (rooted && rank != problem->root) {
+            continue;
+        }
+        bool out = problem->collective == PCCL_SCATTER || problem->collective == PCCL_REDUCE_SCATTER ||
+                   problem->collective == PCCL_REDUCE;
+        bool exempt = !rooted && rank == problem->root && pccl_collective_is_rooted(problem->collective);
+        int64_t device_ps = exempt ? 0 : device_floor_ps(problem, rank, blocks, out);
+        floor_ps = device_ps > floor_ps ? device_ps : floor_ps;
+    }
+    return floor_ps;
+}

@@ -1,0 +1,56 @@
+/* What forecasts share: the loads that sets of messages put on links. They see distances and the busiest link of a
+ * round, not how rounds overlap; so they rank candidates, and the simulator decides. All sums stop at INT64_MAX / 4. */
+#ifndef PCCL__METER_H
+#define PCCL__METER_H
+
+#include "algorithms/portfolio.h"
+
+/* All loads are zero between sets of messages. */
+struct pccl__meter {
+    const struct pccl__problem *problem;
+    uint32_t *order;   /* [num_ranks] by position, as the row's variant asks */
+    int64_t *load;     /* [num_capacities] ps per MiB */
+    uint32_t *touched; /* capacities with a load */
+    uint32_t num_touched;
+};
+
+/* A set of messages at once: time without bytes, and what a MiB in each costs the busiest link. */
+struct pccl__volley {
+    int64_t fixed_ps;
+    int64_t load_ps_per_mib;
+};
+
+/* For times and sizes, which are not negative. */
+static inline int64_t pccl__add_ps(int64_t a, int64_t b)
+{
+    return a > INT64_MAX / 4 - b ? INT64_MAX / 4 : a + b;
+}
+
+static inline int64_t pccl__times_ps(int64_t a, int64_t times)
+{
+    return times > 0 && a > INT64_MAX / 4 / times ? INT64_MAX / 4 : a * times;
+}
+
+/* false when out of memory; close it in any case. */
+bool pccl__meter_open(struct pccl__meter *meter, const struct pccl__problem *problem);
+void pccl__meter_close(struct pccl__meter *meter);
+
+/* Adds one message to a set; false if it has no route. */
+bool pccl__meter_message(struct pccl__meter *meter, struct pccl__volley *volley, uint32_t from, uint32_t to);
+void pccl__meter_end(struct pccl__meter *meter);
+int64_t pccl__volley_ps(const struct pccl__volley *volley, int64_t bytes);
+
+/* Whole sets: round k of a pattern among the first `count` positions; every position hears from the one `distance`
+ * further round the ring. false if a message has no route, or there is no such round. */
+bool pccl__meter_round(struct pccl__meter *meter, enum pccl__pattern pattern, uint32_t count, uint32_t k,
+                       struct pccl__volley *volley);
+bool pccl__meter_shift(struct pccl__meter *meter, uint32_t distance, struct pccl__volley *volley);
+
+/* Bytes of one block where the collective has num_ranks of them (a share of the vector where it has one). */
+int64_t pccl__meter_block(const struct pccl__problem *problem);
+/* What the collective takes if its all-gather takes gather_ps (see pccl__gatherer_serve); -1 stays -1. */
+int64_t pccl__meter_gather(const struct pccl__problem *problem, int64_t gather_ps);
+/* CPU time of one message at both ends together. */
+int64_t pccl__overheads_ps(const struct pccl__problem *problem);
+
+#endif
