@@ -11,6 +11,8 @@
 #include "base/bitset.h"
 #include "base/error.h"
 
+#define NEGLIGIBLE 64 /* a gain of one part in so many is not searched for */
+
 __extension__ typedef __int128 wide; /* products of a time and a count */
 
 /* A message on its way. Its blocks are sets[index * words ..]. */
@@ -37,7 +39,7 @@ struct greedy {
     uint64_t *sets;
     uint32_t sets_capacity;
     uint64_t missing; /* pairs of a rank and a block that nobody has sent there */
-    int64_t least_latency_ps; /* of any route */
+    int64_t least_way_ps;     /* latency of any route and overhead of its receiver */
     int64_t least_block_ps;   /* that a block holds any link */
     uint32_t step;
     int64_t step_ps; /* time of the decisions of this step */
@@ -106,11 +108,12 @@ static bool is_better(const struct offer *a, const struct offer *b, int64_t now)
 }
 
 /* The gain that a message must exceed to be better than `best` even over the fastest route there could be: a gain g
- * takes at least F + g * T, and g / (F + g * T) is to be more than best's gain per time. */
+ * takes at least F + g * T, and g / (F + g * T) is to be more than best's gain per time, by more than a trifle. */
 static uint32_t gain_to_beat(const struct greedy *greedy, const struct offer *best, int64_t begin_ps, int64_t now)
 {
-    wide fixed_ps = begin_ps + greedy->least_latency_ps - now;
+    wide fixed_ps = begin_ps + greedy->least_way_ps - now;
     wide rest_ps = best->finish_ps - now - (wide)best->gain * greedy->least_block_ps;
+    fixed_ps += fixed_ps / NEGLIGIBLE;
     return rest_ps > fixed_ps / 2 ? (uint32_t)(best->gain * fixed_ps / rest_ps) : 0;
 }
 
@@ -119,8 +122,10 @@ static struct offer find_offer(struct greedy *greedy, uint32_t from, const uint6
 {
     struct offer best = {.to = PCCL_NONE};
     int64_t begin_ps = at + vertex_of(greedy, from)->send_overhead_ps;
-    uint32_t least_gain = 0, n = greedy->num_ranks;
-    for (uint32_t offset = 1; offset < n; offset++) {
+    uint32_t least_gain = 0, n = greedy->num_ranks, all = pccl__bitset_count(have, greedy->words);
+    int64_t ideal_ps = begin_ps + greedy->least_way_ps + all * greedy->least_block_ps;
+    ideal_ps += (ideal_ps - now) / NEGLIGIBLE;
+    for (uint32_t offset = 1; offset < n && !(best.gain == all && best.finish_ps <= ideal_ps); offset++) {
         uint32_t to = from + offset < n ? from + offset : from + offset - n;
         struct offer offer = {.to = to, .gain = count_gain(greedy, have, to)};
         const struct pccl__route *route = offer.gain > least_gain ? pccl__route(greedy->problem, from, to) : NULL;
@@ -129,7 +134,8 @@ static struct offer find_offer(struct greedy *greedy, uint32_t from, const uint6
         }
         /* No closer look is needed if it is too late even on an idle network. */
         int64_t bytes = offer.gain * greedy->block_bytes;
-        offer.finish_ps = begin_ps + route->latency_ps + pccl_transfer_ps(bytes, route->ps_per_mib);
+        offer.finish_ps = begin_ps + route->latency_ps + pccl_transfer_ps(bytes, route->ps_per_mib) +
+                          vertex_of(greedy, to)->receive_overhead_ps;
         if (!is_better(&offer, &best, now)) {
             continue;
         }
@@ -283,15 +289,19 @@ static int allocate(struct greedy *greedy)
 static void find_least(struct greedy *greedy)
 {
     const struct pccl_topology *topology = greedy->problem->topology;
-    int64_t latency_ps = INT64_MAX / 4, ps_per_mib = INT64_MAX / 4;
+    int64_t latency_ps = INT64_MAX / 4, ps_per_mib = INT64_MAX / 4, receive_ps = INT64_MAX / 4;
     bool joined = false;
+    for (uint32_t rank = 0; rank < greedy->num_ranks; rank++) {
+        int64_t overhead_ps = vertex_of(greedy, rank)->receive_overhead_ps;
+        receive_ps = overhead_ps < receive_ps ? overhead_ps : receive_ps;
+    }
     for (uint32_t i = 0; i < topology->num_links; i++) {
         const struct pccl_link *link = &topology->links[i];
         latency_ps = link->latency_ps < latency_ps ? link->latency_ps : latency_ps;
         ps_per_mib = link->ps_per_mib < ps_per_mib ? link->ps_per_mib : ps_per_mib;
         joined = joined || (link->source < topology->num_devices && link->target < topology->num_devices);
     }
-    greedy->least_latency_ps = joined ? latency_ps : 2 * latency_ps;
+    greedy->least_way_ps = (joined ? latency_ps : 2 * latency_ps) + receive_ps;
     greedy->least_block_ps = pccl_transfer_ps(greedy->block_bytes, ps_per_mib);
 }
 
