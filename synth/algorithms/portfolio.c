@@ -11,7 +11,7 @@
 #include "base/error.h"
 
 #define MAX_PIECES_LOG 8
-#define FIRST_USE_RANKS 16      /* up to here variants with equal forecasts are all made */
+#define FIRST_USE_RANKS 17      /* up to here nearly everything is made */
 #define FIRST_USE_MESSAGES 6000 /* simulated in all at a first use, the first candidate apart */
 #define FIRST_USE_SMALL 1024    /* messages of a candidate that costs next to nothing */
 #define LARGE_GROUP 64          /* ranks; above, forecasts are trusted more and near the bound is near enough */
@@ -22,6 +22,7 @@
 struct prospect {
     int64_t estimate_ps; /* -1: cannot serve */
     uint32_t row, pieces;
+    int64_t grade; /* the estimate; at first use in 64ths of the best one: what differs less is decided by the pieces */
 };
 
 /* A synthesis under way. */
@@ -39,6 +40,11 @@ struct search {
     struct pccl_error *error;
 };
 
+static bool is_first_use(const struct search *search)
+{
+    return search->problem.options.effort == PCCL_EFFORT_FIRST_USE;
+}
+
 /* --- prospects ---------------------------------------------------------------------------------------------------- */
 
 static bool is_asked_for(const struct search *search, uint32_t row)
@@ -50,7 +56,7 @@ static bool is_asked_for(const struct search *search, uint32_t row)
 
 static void add_prospect(struct search *search, uint32_t row, uint32_t pieces, int64_t estimate_ps)
 {
-    search->prospects[search->num_prospects++] = (struct prospect){estimate_ps, row, pieces};
+    search->prospects[search->num_prospects++] = (struct prospect){estimate_ps, row, pieces, estimate_ps};
 }
 
 /* Roughly, with 2^k pieces. */
@@ -76,7 +82,8 @@ static uint32_t most_pieces_log(const struct search *search, uint32_t row)
     return k;
 }
 
-/* All numbers of pieces; at first use those that make few messages, and the one that the forecast likes best. */
+/* All numbers of pieces; at first use the one that the forecast likes best, in small groups all that make few
+ * messages. */
 static void add_prospects(struct search *search, uint32_t row)
 {
     struct pccl__problem *problem = &search->problem;
@@ -86,7 +93,7 @@ static void add_prospects(struct search *search, uint32_t row)
         return;
     }
     last = last > first ? last : first;
-    bool first_use = problem->options.effort == PCCL_EFFORT_FIRST_USE;
+    bool first_use = problem->options.effort == PCCL_EFFORT_FIRST_USE, small = problem->num_ranks <= FIRST_USE_RANKS;
     int64_t best_ps = -1;
     for (uint32_t k = first; k <= last; k++) {
         int64_t estimate_ps = pccl__row_estimate(problem, row, 1u << k);
@@ -94,7 +101,7 @@ static void add_prospects(struct search *search, uint32_t row)
             add_prospect(search, row, 1u << k, -1);
             break;
         }
-        if (!first_use || count_messages(search, row, k) <= FIRST_USE_SMALL) {
+        if (!first_use || (small && count_messages(search, row, k) <= FIRST_USE_SMALL)) {
             add_prospect(search, row, 1u << k, estimate_ps);
         } else if (best_ps < 0 || estimate_ps < best_ps) {
             best = k;
@@ -108,15 +115,32 @@ static void add_prospects(struct search *search, uint32_t row)
     }
 }
 
-/* Best forecast first, then in the order of the table; those that cannot serve last. A total order. */
+/* A pair of forecasts closer than the model is true is no reason to send more messages inside an application. */
+static void grade_prospects(struct search *search)
+{
+    int64_t best_ps = INT64_MAX;
+    for (uint32_t i = 0; i < search->num_prospects; i++) {
+        int64_t estimate_ps = search->prospects[i].estimate_ps;
+        best_ps = estimate_ps >= 0 && estimate_ps < best_ps ? estimate_ps : best_ps;
+    }
+    for (uint32_t i = 0; i < search->num_prospects; i++) {
+        search->prospects[i].grade = (search->prospects[i].estimate_ps - best_ps) / (best_ps / 64 + 1);
+    }
+}
+
+/* Best forecast first, then in the order of the table (where grades are coarse, by the pieces first); those that cannot
+ * serve last. A total order. */
 static int compare_prospects(const void *left, const void *right)
 {
     const struct prospect *a = left, *b = right;
     if ((a->estimate_ps < 0) != (b->estimate_ps < 0)) {
         return a->estimate_ps < 0 ? 1 : -1;
     }
-    if (a->estimate_ps != b->estimate_ps) {
-        return a->estimate_ps < b->estimate_ps ? -1 : 1;
+    if (a->grade != b->grade) {
+        return a->grade < b->grade ? -1 : 1;
+    }
+    if (a->grade != a->estimate_ps && a->pieces != b->pieces) {
+        return a->pieces < b->pieces ? -1 : 1;
     }
     if (a->row != b->row) {
         return a->row < b->row ? -1 : 1;
@@ -131,6 +155,9 @@ static void list_prospects(struct search *search, bool fallback)
         if (is_asked_for(search, row) && ((pccl__rows[row].flags & PCCL__FALLBACK) != 0) == fallback) {
             add_prospects(search, row);
         }
+    }
+    if (is_first_use(search)) {
+        grade_prospects(search);
     }
     qsort(search->prospects, search->num_prospects, sizeof *search->prospects, compare_prospects);
 }
@@ -172,7 +199,10 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     int status = pccl_simulate(problem->topology, schedule, &simulation, search->error);
     candidate->makespan_ps = simulation.makespan_ps;
     search->num_messages += schedule->num_messages;
-    bool better = result->schedule == NULL || simulation.makespan_ps < result->makespan_ps ||
+    uint32_t pieces = result->schedule == NULL ? 0 : result->schedule->demand->pieces;
+    int64_t grain_ps = is_first_use(search) ? result->makespan_ps / 64 : 0;
+    int64_t most_ps = result->makespan_ps + (prospect->pieces < pieces ? grain_ps : prospect->pieces > pieces ? -grain_ps : 0);
+    bool better = result->schedule == NULL || simulation.makespan_ps < most_ps ||
                   (simulation.makespan_ps == result->makespan_ps && prospect->row < search->winner_row);
     if (status != 0 || !better) {
         note(candidate, "slower in the model");
@@ -193,11 +223,6 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     search->winner = (uint32_t)(candidate - result->candidates);
     search->winner_row = prospect->row;
     return 0;
-}
-
-static bool is_first_use(const struct search *search)
-{
-    return search->problem.options.effort == PCCL_EFFORT_FIRST_USE;
 }
 
 /* In a large group an all-reduce is good enough if it is near twice the floor of an all-gather. (No certified bound:
@@ -258,7 +283,9 @@ static const char *too_poor(struct search *search, const struct prospect *prospe
     if (search->result->schedule == NULL) {
         return NULL;
     }
-    if (is_done(search)) {
+    bool simpler = first_use && prospect->pieces < search->result->schedule->demand->pieces &&
+                   forecast_ps <= best_ps + best_ps / 64;
+    if (!simpler && is_done(search)) {
         return "not made: the best so far cannot be improved on";
     }
     if (first_use ? forecast_ps / 2 > best_ps : large ? forecast_ps / 5 > best_ps / 4 : forecast_ps / 4 > best_ps) {
