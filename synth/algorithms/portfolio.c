@@ -189,7 +189,8 @@ static void note(struct pccl_candidate *candidate, const char *why)
     candidate->rejection[length] = '\0';
 }
 
-/* Keeps the schedule if it is the best so far and right; frees it otherwise. */
+/* Keeps the schedule if it is the best so far and right; frees it otherwise. At first use a 64th of the time is worth
+ * less than fewer pieces: what a message costs the application's processor is more than the model knows. */
 static int judge(struct search *search, const struct prospect *prospect, struct pccl_candidate *candidate,
                  struct pccl_schedule *schedule)
 {
@@ -201,8 +202,8 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     search->num_messages += schedule->num_messages;
     uint32_t pieces = result->schedule == NULL ? 0 : result->schedule->demand->pieces;
     int64_t grain_ps = is_first_use(search) ? result->makespan_ps / 64 : 0;
-    int64_t most_ps = result->makespan_ps + (prospect->pieces < pieces ? grain_ps : prospect->pieces > pieces ? -grain_ps : 0);
-    bool better = result->schedule == NULL || simulation.makespan_ps < most_ps ||
+    int64_t slack_ps = prospect->pieces < pieces ? grain_ps : prospect->pieces > pieces ? -grain_ps : 0;
+    bool better = result->schedule == NULL || simulation.makespan_ps < result->makespan_ps + slack_ps ||
                   (simulation.makespan_ps == result->makespan_ps && prospect->row < search->winner_row);
     if (status != 0 || !better) {
         note(candidate, "slower in the model");
