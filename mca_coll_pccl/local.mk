@@ -40,4 +40,7 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/world.h \
 	mca_coll_pccl/shim/ompi/mpi/fortran/base/fint_2_int.h
 
+# The directories of a new configure must reach the component.
+$(mca_coll_pccl_la_OBJECTS): Makefile
+
 dist_pkgdata_DATA = mca_coll_pccl/help-mpi-coll-pccl.txt
