@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "base/random.h"
 
+#define MOST_WORK (UINT64_C(1) << 29) /* arcs looked at over all chunks, if detours are */
+
 struct unicast {
     const struct pccl__problem *problem;
     const struct pccl_demand *demand;
@@ -156,9 +158,14 @@ static int sort_messages(struct pccl_schedule *schedule)
     return 0;
 }
 
+static bool wants_detours(const struct unicast *unicast)
+{
+    return unicast->problem->variant == PCCL__FARTHEST_DETOURS || unicast->problem->variant == PCCL__SHUFFLED_DETOURS;
+}
+
 static int place_all(struct unicast *unicast)
 {
-    bool detours = unicast->problem->variant == PCCL__FARTHEST_DETOURS || unicast->problem->variant == PCCL__SHUFFLED_DETOURS;
+    bool detours = wants_detours(unicast);
     bool shuffled = unicast->problem->variant == PCCL__SHUFFLED || unicast->problem->variant == PCCL__SHUFFLED_DETOURS;
     struct pccl__random random = {unicast->problem->options.seed};
     int status = 0;
@@ -188,6 +195,9 @@ static int open_unicast(struct unicast *unicast, struct pccl_error *error)
         return status;
     }
     uint32_t num_arcs = unicast->network.arcs.num_arcs;
+    if (wants_detours(unicast) && (uint64_t)num_arcs * unicast->num_moving > MOST_WORK) {
+        return pccl__reject(error, "too many ways to look at detours");
+    }
     unicast->paths = pccl__array_new(num_arcs, sizeof *unicast->paths);
     if (unicast->paths == NULL || pccl__wayfinder_create(&unicast->finder, &unicast->network, 256) != 0) {
         return pccl__fail_memory(error);
