@@ -311,7 +311,7 @@ bool coll_pccl_agreement_reach(struct ompi_communicator_t *world, uint32_t insta
     int *statuses = malloc(num_ranks * sizeof *statuses);
     struct coll_pccl_record *records = malloc(num_ranks * sizeof *records);
     /* A rank that lacks something takes no part: to the others it is absent. With a priority below all components that
-     * serve an allgather there is nothing to fall back to. */
+     * serve an allgather that is every rank. */
     if (present && statuses && records && world->c_coll->coll_allgather &&
         (ompi_comm_rank(world) == 0 ? lead(world, present) : follow(world))) {
         coll_pccl_world.agreed = exchange(world, installed, records, statuses);

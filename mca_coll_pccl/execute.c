@@ -252,6 +252,7 @@ static bool collect(struct coll_pccl_execution *execution)
             i++;
             continue;
         }
+        opal_atomic_rmb(); /* another thread may have completed it */
         uint32_t index = entry->operation;
         int status = coll_pccl_transport_finish(entry->request);
         *entry = execution->requests[--execution->num_requests];

@@ -46,7 +46,7 @@ static void destruct(coll_pccl_module_t *module)
 OBJ_CLASS_INSTANCE(coll_pccl_module_t, mca_coll_base_module_t, construct, destruct);
 
 /* Saves the functions below and sets our own where there is one below to fall back to. */
-static void install(struct coll_pccl_module *module, const struct ompi_communicator_t *comm)
+static void install(struct coll_pccl_module *module, struct ompi_communicator_t *comm)
 {
     for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
         const struct coll_pccl_collective *row = &coll_pccl_collectives[kind];
@@ -55,7 +55,12 @@ static void install(struct coll_pccl_module *module, const struct ompi_communica
         mca_coll_base_module_t *below_module;
         memcpy(&below, active + row->active_function, sizeof below);
         memcpy(&below_module, active + row->active_module, sizeof below_module);
-        if (!(coll_pccl_parameters.served >> kind & 1) || !below || !below_module) {
+        bool is_wanted = coll_pccl_parameters.served >> kind & 1;
+        if (is_wanted && !below_module && coll_pccl_parameters.verbose > 0 && ompi_comm_rank(comm) == 0) {
+            opal_output(coll_pccl_output, "%s on %s is not served: no component below pccl's priority does",
+                        row->name, comm->c_name);
+        }
+        if (!is_wanted || !below || !below_module) {
             continue;
         }
         memcpy((char *)&module->previous + row->active_function, &below, sizeof below);

@@ -124,7 +124,7 @@ static void check_collectives(void)
     const uint32_t all = (UINT32_C(1) << COLL_PCCL_NUM_KINDS) - 1;
     const char *text = coll_pccl_parameters.collectives;
     coll_pccl_parameters.served = all;
-    if (!text || strcmp(text, "all") == 0) {
+    if (!text || text[0] == '\0' || strcmp(text, "all") == 0) {
         return;
     }
     uint32_t named = 0;
