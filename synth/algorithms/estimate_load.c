@@ -6,7 +6,8 @@
 #include "algorithms/portfolio.h"
 
 #define UNHURRIED_RANKS 32
-#define FIRST_USE_MATCHING_WORK 24576 /* links times chunks */
+#define FIRST_USE_RANKS 17
+#define FIRST_USE_MATCHING_WORK 65536 /* arcs times chunks */
 
 /* Everyone to everyone, sampled at distances 1, 2, 4 ... round the ranks. */
 struct sample {
@@ -64,30 +65,49 @@ static int64_t device_ps_per_mib(const struct pccl_topology *topology, uint32_t 
 {
     const uint32_t *first = out ? topology->first_out : topology->first_in;
     const uint32_t *links = out ? topology->out_links : topology->in_links;
-    int64_t slowest = 0, count = 0;
+    int64_t rate = 0; /* in units of MiB per 2^50 ps, so that links of all speeds add up */
     for (uint32_t i = first[device]; i < first[device + 1]; i++) {
         const struct pccl_link *link = &topology->links[links[i]];
         bool shared = false;
         for (uint32_t j = first[device]; j < i && !shared; j++) {
             shared = topology->links[links[j]].capacity == link->capacity;
         }
-        count += !shared;
-        slowest = link->ps_per_mib > slowest ? link->ps_per_mib : slowest;
+        if (link->ps_per_mib == 0) {
+            return 0;
+        }
+        rate += shared ? 0 : (INT64_C(1) << 50) / link->ps_per_mib;
     }
-    return count > 0 ? slowest / count : 0;
+    return rate > 0 ? (INT64_C(1) << 50) / rate : 0;
 }
 
-/* Bandwidth of the narrowest device, and the way across in hops of a link each. At first use only where devices are
- * joined directly: through switches there are as many arcs as pairs. */
+/* Pairs of devices joined by a link or through one switch; through several, all pairs count. */
+static uint64_t count_arcs(const struct pccl_topology *topology)
+{
+    uint64_t arcs = 0;
+    for (uint32_t i = 0; i < topology->num_links; i++) {
+        const struct pccl_link *link = &topology->links[i];
+        bool from_device = link->source < topology->num_devices, to_device = link->target < topology->num_devices;
+        if (!from_device && !to_device) {
+            return (uint64_t)topology->num_devices * topology->num_devices;
+        }
+        /* A switch is counted once for each device that sends into it. */
+        uint32_t enters = link->target;
+        arcs += to_device ? from_device : topology->first_out[enters + 1] - topology->first_out[enters];
+    }
+    return arcs;
+}
+
+/* Bandwidth of the narrowest device, and the way across in hops of a link each. At first use only where arcs are
+ * few. */
 int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pieces)
 {
     const struct pccl_topology *topology = problem->topology;
     bool cast = problem->collective == PCCL_BROADCAST || problem->collective == PCCL_REDUCE;
     uint32_t n = problem->num_ranks;
-    uint64_t work = (uint64_t)topology->num_links * (cast ? 1 : n) * pieces;
+    uint64_t arcs = count_arcs(topology), work = arcs * (cast ? 1 : n) * pieces;
     const struct pccl__route *across = pccl__route(problem, 0, n - 1);
-    if (problem->options.effort == PCCL_EFFORT_FIRST_USE &&
-        (topology->num_vertices > topology->num_devices || work > FIRST_USE_MATCHING_WORK)) {
+    bool all_are_near = n > FIRST_USE_RANKS && arcs > (uint64_t)n * n / 2;
+    if (problem->options.effort == PCCL_EFFORT_FIRST_USE && (all_are_near || work > FIRST_USE_MATCHING_WORK)) {
         return -1;
     }
     int64_t slowest = 0;

@@ -12,7 +12,8 @@
 
 #define MAX_PIECES_LOG 8
 #define FIRST_USE_RANKS 17      /* up to here nearly everything is made */
-#define FIRST_USE_MESSAGES 6000 /* simulated in all at a first use, the first candidate apart */
+#define FIRST_USE_MESSAGES 4000 /* simulated in all at a first use, the first candidate apart */
+#define FIRST_USE_LARGEST 6000  /* messages of one candidate, as far as it depends on the number of pieces */
 #define FIRST_USE_SMALL 1024    /* messages of a candidate that costs next to nothing */
 #define LARGE_GROUP 64          /* ranks; above, forecasts are trusted more and near the bound is near enough */
 #define LARGE_GROUP_MESSAGES 4000000
@@ -32,7 +33,7 @@ struct search {
     uint32_t candidates_capacity;
     uint32_t winner;     /* index of its candidate */
     uint32_t winner_row; /* breaks ties */
-    uint64_t num_messages; /* simulated so far */
+    uint64_t num_messages; /* simulated so far, without the first candidate's */
     int64_t floor_ps;      /* no schedule is faster */
     bool has_bound;        /* floor_ps is the certified bound */
     struct prospect *prospects;
@@ -63,7 +64,9 @@ static void add_prospect(struct search *search, uint32_t row, uint32_t pieces, i
 static uint64_t count_messages(const struct search *search, uint32_t row, uint32_t k)
 {
     uint64_t n = search->problem.num_ranks;
-    return ((pccl__rows[row].flags & PCCL__DENSE) != 0 ? n * (n - 1) : n - 1) << k;
+    bool rooted = pccl_collective_is_rooted(search->problem.collective);
+    uint32_t dense = rooted ? PCCL__DENSE : PCCL__DENSE | PCCL__DENSE_UNROOTED;
+    return ((pccl__rows[row].flags & dense) != 0 ? n * (n - 1) : n - 1) << k;
 }
 
 /* The largest power of two of pieces worth a look, as its exponent: none smaller than a kibibyte, not too many
@@ -76,7 +79,7 @@ static uint32_t most_pieces_log(const struct search *search, uint32_t row)
         return 0;
     }
     while (k < MAX_PIECES_LOG && search->problem.block_bytes >> (k + 1) >= 1024 &&
-           count_messages(search, row, k + 1) <= (first_use ? FIRST_USE_MESSAGES : MOST_MESSAGES)) {
+           count_messages(search, row, k + 1) <= (first_use ? FIRST_USE_LARGEST : MOST_MESSAGES)) {
         k++;
     }
     return k;
@@ -199,7 +202,7 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     struct pccl_simulation simulation = {0};
     int status = pccl_simulate(problem->topology, schedule, &simulation, search->error);
     candidate->makespan_ps = simulation.makespan_ps;
-    search->num_messages += schedule->num_messages;
+    search->num_messages += result->schedule != NULL ? schedule->num_messages : 0;
     uint32_t pieces = result->schedule == NULL ? 0 : result->schedule->demand->pieces;
     int64_t grain_ps = is_first_use(search) ? result->makespan_ps / 64 : 0;
     int64_t slack_ps = prospect->pieces < pieces ? grain_ps : prospect->pieces > pieces ? -grain_ps : 0;

@@ -25,6 +25,7 @@
 #define ORDERED PCCL__SERVES_ORDERED
 #define DIRECT PCCL__SERVES_DIRECT
 #define DENSE PCCL__DENSE
+#define UNROOTED PCCL__DENSE_UNROOTED
 #define WHOLE PCCL__WHOLE
 #define HALVES PCCL__HALVES
 #define PIPELINED PCCL__PIPELINED
@@ -81,17 +82,17 @@ const struct pccl__row pccl__rows[] = {
     {"binary:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__BINARY)},
     {"twins", BC | RED | AR, 0, HALVES, TREE, RANK(PCCL__TWINS)},
     {"twins:place", BC | RED | AR, 0, HALVES, TREE, PLACE(PCCL__TWINS)},
-    {"matching", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__CLUSTERED},
-    {"matching:filling", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__FILLING},
-    {"matching:eager", GATHERS | BAR, 0, PIPELINED, MATCHING, PCCL__EAGER},
-    {"symmetry", A2A, 0, WHOLE, SYMMETRY, 0},
-    {"circuits:rotated", A2A | GA | SC | CUS, DIRECT, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
-    {"circuits:longest", A2A | GA | SC | CUS, DIRECT, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
-    {"unicast:farthest", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST},
-    {"unicast:shuffled", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__SHUFFLED},
-    {"unicast:farthest-detours", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__FARTHEST_DETOURS},
-    {"unicast:shuffled-detours", A2A | GA | SC | CUS, 0, WHOLE, UNICAST, PCCL__SHUFFLED_DETOURS},
-    {"multicast", GATHERS | BAR | CUS, 0, PIPELINED, MULTICAST, 0},
+    {"matching", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__CLUSTERED},
+    {"matching:filling", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__FILLING},
+    {"matching:eager", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__EAGER},
+    {"symmetry", A2A, UNROOTED, WHOLE, SYMMETRY, 0},
+    {"circuits:rotated", A2A | GA | SC | CUS, DIRECT | UNROOTED, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
+    {"circuits:longest", A2A | GA | SC | CUS, DIRECT | UNROOTED, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
+    {"unicast:farthest", A2A | GA | SC | CUS, UNROOTED, WHOLE, UNICAST, PCCL__FARTHEST},
+    {"unicast:shuffled", A2A | GA | SC | CUS, UNROOTED, WHOLE, UNICAST, PCCL__SHUFFLED},
+    {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED, WHOLE, UNICAST, PCCL__FARTHEST_DETOURS},
+    {"unicast:shuffled-detours", A2A | GA | SC | CUS, UNROOTED, WHOLE, UNICAST, PCCL__SHUFFLED_DETOURS},
+    {"multicast", GATHERS | BAR | CUS, UNROOTED, PIPELINED, MULTICAST, 0},
     {"spanning", ALL, PCCL__FALLBACK, WHOLE, TREE, RANK(PCCL__SPANNING)},
 };
 
