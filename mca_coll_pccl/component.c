@@ -6,7 +6,10 @@
 #include "plan.h"
 #include "world.h"
 
+#include "opal/mca/base/mca_base_pvar.h"
+
 int coll_pccl_output = -1;
+unsigned long coll_pccl_served_calls;
 
 /* Nothing in the framework keeps a component that was built for another Open MPI from being used. */
 static bool runs_with_its_version(void)
@@ -24,6 +27,16 @@ static bool runs_with_its_version(void)
     }
     opal_show_help("help-mpi-coll-pccl.txt", "wrong version", true, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, library);
     return false;
+}
+
+static int register_component(void)
+{
+    int status = mca_base_component_pvar_register(
+        &mca_coll_pccl_component.collm_version, "served_calls",
+        "How many calls of collectives this process has served by schedules of pccl.", OPAL_INFO_LVL_3,
+        MCA_BASE_PVAR_CLASS_COUNTER, MCA_BASE_VAR_TYPE_UNSIGNED_LONG, NULL, MCA_BASE_VAR_BIND_NO_OBJECT,
+        MCA_BASE_PVAR_FLAG_READONLY | MCA_BASE_PVAR_FLAG_CONTINUOUS, NULL, NULL, NULL, &coll_pccl_served_calls);
+    return status < 0 ? status : coll_pccl_parameters_register();
 }
 
 static int open_component(void)
@@ -69,7 +82,7 @@ OPAL_MODULE_DECLSPEC const mca_coll_base_component_t mca_coll_pccl_component = {
             MCA_BASE_MAKE_VERSION(component, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION),
             .mca_open_component = open_component,
             .mca_close_component = close_component,
-            .mca_register_component_params = coll_pccl_parameters_register,
+            .mca_register_component_params = register_component,
         },
     .collm_data = {.param_field = MCA_BASE_METADATA_PARAM_NONE},
     .collm_init_query = query_process,

@@ -27,6 +27,10 @@ struct coll_pccl_parameters {
 };
 extern struct coll_pccl_parameters coll_pccl_parameters;
 
+/* Calls that this process has served by a schedule of pccl, behind MPI's tool interface as coll_pccl_served_calls. Threads
+ * that call at the same time may lose counts. */
+extern unsigned long coll_pccl_served_calls;
+
 /* Stream of opal_output for everything that coll_pccl_verbose asks for. */
 extern int coll_pccl_output;
 

@@ -77,6 +77,7 @@ static int serve(const struct coll_pccl_call *call, struct ompi_communicator_t *
     if (!execution) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    __atomic_store_n(&coll_pccl_served_calls, coll_pccl_served_calls + 1, __ATOMIC_RELAXED);
     execution->tag = coll_pccl_collectives[call->kind].tag;
     execution->send_mode = send_mode(module->group, call->kind);
     status = coll_pccl_bind(execution, call);

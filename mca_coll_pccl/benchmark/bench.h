@@ -38,10 +38,15 @@ struct bench_sides {
     MPI_Comm comm[BENCH_NUM_SIDES]; /* same members as MPI_COMM_WORLD; the default's also carries the benchmark's own talk */
     bool has_pccl;
     char notice[400]; /* why there is no pccl side; empty if there is */
+    bool counts;      /* this rank can tell how many calls pccl has served */
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle served;
 };
 
 void bench_sides_create(struct bench_sides *sides);
 void bench_sides_free(struct bench_sides *sides);
+/* How many calls of collectives pccl has served in this process; 0 where that cannot be told. */
+unsigned long bench_sides_served(const struct bench_sides *sides);
 
 /* --- collectives.c: what is called, and what must come out ---------------------------------------------------------- */
 
@@ -100,6 +105,7 @@ struct bench_result {
     double ratio, ratio_min, ratio_max; /* pccl / default: median and extremes over rounds */
     int calls;                          /* per side and round */
     long long wrong[BENCH_NUM_SIDES];   /* elements, all ranks */
+    bool declined;                      /* pccl left the calls of its side to the default, so both sides are the same */
 };
 
 /* Collective over all ranks; the result is complete on rank 0. Returns 0, or -1 on every rank if memory is short. */

@@ -96,6 +96,19 @@ static void check_sides(const struct bench_sides *sides, struct bench_case *c, s
     }
 }
 
+/* After a call of pccl's side that moves data, the count of calls served must have risen on every rank. */
+static bool was_declined(const struct bench_sides *sides, const struct bench_case *c, unsigned long served_before)
+{
+    int mine, any;
+
+    if (!sides->has_pccl)
+        return false;
+    mine = sides->counts && c->bytes + (c->collective->pattern == BENCH_NOTHING) > 0 &&
+           bench_sides_served(sides) == served_before;
+    MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_LOR, sides->comm[BENCH_DEFAULT]);
+    return any;
+}
+
 /* rounds: times in microseconds, [BENCH_NUM_SIDES][num_rounds]. */
 static void summarize(double *rounds, int num_rounds, struct bench_result *result)
 {
@@ -115,9 +128,11 @@ int bench_measure(const struct bench_options *options, const struct bench_sides 
 {
     int num_rounds = options->rounds, calls, failed, any_failed;
     double *rounds, *samples;
+    unsigned long served_before = bench_sides_served(sides);
 
     *result = (struct bench_result){.ratio = 0};
     check_sides(sides, c, result); /* the first use of the plan lies here, outside the times */
+    result->declined = was_declined(sides, c, served_before);
     calls = result->calls = calibrate(options, sides, c);
 
     rounds = calloc((size_t)num_rounds * BENCH_NUM_SIDES, sizeof(double));

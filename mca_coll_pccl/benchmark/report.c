@@ -14,7 +14,7 @@ struct bench_report {
     bool has_pccl;
     bool on_terminal;
     double start; /* MPI_Wtime */
-    int num_rows, rows_done;
+    int num_rows, rows_done, rows_declined;
     double sum_log_ratio;
     int num_ratios;
     double worst_ratio;
@@ -95,7 +95,7 @@ struct bench_report *bench_report_open(const struct bench_options *options, cons
             free(report);
             return NULL;
         }
-        fputs("collective,bytes,ranks,default_us,pccl_us,ratio,ratio_min,ratio_max,rounds,calls_per_round,wrong_elements\n",
+        fputs("collective,bytes,ranks,default_us,pccl_us,ratio,ratio_min,ratio_max,rounds,calls_per_round,wrong_elements,declined\n",
               report->csv);
     }
     report->on_terminal = writes_to_terminal();
@@ -139,8 +139,8 @@ static void write_csv(struct bench_report *report, const struct bench_case *c, c
                 result->ratio_max);
     else
         fputs(",,,", report->csv);
-    fprintf(report->csv, ",%d,%d,%lld\n", report->options->rounds, result->calls,
-            result->wrong[BENCH_DEFAULT] + result->wrong[BENCH_PCCL]);
+    fprintf(report->csv, ",%d,%d,%lld,%d\n", report->options->rounds, result->calls,
+            result->wrong[BENCH_DEFAULT] + result->wrong[BENCH_PCCL], result->declined);
 }
 
 static void note_ratio(struct bench_report *report, const struct bench_case *c, const char *size, double ratio)
@@ -184,10 +184,15 @@ void bench_report_row(struct bench_report *report, const struct bench_case *c, c
         printf(" %8d", result->calls);
     if (report->options->verbose && report->has_pccl)
         printf(" %8.2f .. %5.2f", result->ratio_min, result->ratio_max);
+    if (result->declined)
+        printf("  pccl declined: both are the default");
     print_wrong(report, result);
     putchar('\n');
     fflush(stdout);
-    note_ratio(report, c, size, result->ratio);
+    if (result->declined)
+        report->rows_declined++;
+    else
+        note_ratio(report, c, size, result->ratio);
     if (report->csv)
         write_csv(report, c, result);
     report->rows_done++;
@@ -213,6 +218,8 @@ int bench_report_close(struct bench_report *report)
     if (report->num_ratios)
         printf("# pccl / default over %d rows: geometric mean %.2f, worst %.2f (%s)\n", report->num_ratios,
                exp(report->sum_log_ratio / report->num_ratios), report->worst_ratio, report->worst);
+    if (report->rows_declined)
+        printf("# PCCL DECLINED %d rows; --mca coll_pccl_verbose 1 tells why\n", report->rows_declined);
     if (report->wrong)
         printf("# DATA WERE WRONG: %lld elements\n", report->wrong);
     else

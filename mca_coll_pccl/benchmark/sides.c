@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #define PRIORITY "coll_pccl_priority"
+#define SERVED_CALLS "coll_pccl_served_calls"
 
 /* The component's priority, an int behind MPI's tool interface. Opened once, on every rank. */
 struct control {
@@ -45,6 +46,28 @@ static int control_write(struct control *control, int value)
     return MPI_T_cvar_write(control->handle, &value) == MPI_SUCCESS ? 0 : -1;
 }
 
+static void counter_open(struct bench_sides *sides)
+{
+    int index, count;
+
+    if (MPI_T_pvar_get_index(SERVED_CALLS, MPI_T_PVAR_CLASS_COUNTER, &index) != MPI_SUCCESS ||
+        MPI_T_pvar_session_create(&sides->session) != MPI_SUCCESS)
+        return;
+    if (MPI_T_pvar_handle_alloc(sides->session, index, NULL, &sides->served, &count) == MPI_SUCCESS)
+        sides->counts = true;
+    else
+        MPI_T_pvar_session_free(&sides->session);
+}
+
+unsigned long bench_sides_served(const struct bench_sides *sides)
+{
+    unsigned long calls;
+
+    if (!sides->counts || MPI_T_pvar_read(sides->session, sides->served, &calls) != MPI_SUCCESS)
+        return 0;
+    return calls;
+}
+
 static bool all_agree(bool value)
 {
     int mine = value, all;
@@ -75,13 +98,18 @@ void bench_sides_create(struct bench_sides *sides)
     if (sides->has_pccl) {
         MPI_Comm_dup(MPI_COMM_WORLD, &sides->comm[BENCH_PCCL]);
         MPI_Comm_set_name(sides->comm[BENCH_PCCL], "over pccl"); /* for coll_pccl_verbose */
+        counter_open(sides);
     }
-    MPI_T_finalize();
 }
 
 void bench_sides_free(struct bench_sides *sides)
 {
+    if (sides->counts) {
+        MPI_T_pvar_handle_free(sides->session, &sides->served);
+        MPI_T_pvar_session_free(&sides->session);
+    }
     if (sides->has_pccl)
         MPI_Comm_free(&sides->comm[BENCH_PCCL]);
     MPI_Comm_free(&sides->comm[BENCH_DEFAULT]);
+    MPI_T_finalize();
 }
