@@ -9,7 +9,8 @@ AC_DEFUN([PCCL_CHECK_OPENMPI], [
         [AS_HELP_STRING([--with-component-dir=DIR],
             [install the component into DIR (default: where this Open MPI keeps its own components)])],
         [AS_CASE([$with_component_dir],
-            [yes|no|''], [AC_MSG_ERROR([--with-component-dir needs a directory, as in --with-component-dir=/opt/pccl/lib])],
+            [yes|no|''],
+            [AC_MSG_ERROR([--with-component-dir needs a directory, as in --with-component-dir=/opt/pccl/lib])],
             [component_dir=$with_component_dir])],
         [component_dir=])
     AS_IF([test "x$enable_component" = xyes], [
@@ -18,14 +19,14 @@ AC_DEFUN([PCCL_CHECK_OPENMPI], [
         PCCL_OPENMPI_HEADERS
         AS_IF([test -z "$component_dir"], [PCCL_OMPI_INFO([component_dir], [path:pkglibdir])])
         AS_IF([test -z "$component_dir"],
-            [AC_MSG_ERROR(['$OMPI_INFO --all --parsable' names no path:pkglibdir, so Open MPI's component directory is unknown.
+            [AC_MSG_ERROR([Open MPI's component directory is unknown: $OMPI_INFO does not name it.
     Name a directory: --with-component-dir=DIR])])
     ])
     AC_SUBST([component_dir])
 ])
 
-# PCCL_OPENMPI_PROGRAM(VARIABLE, NAME, OPTION): sets VARIABLE to the program NAME in PATH, which must be of the Open MPI that
-# pkg-config has found; with OPTION it prints its version.
+# PCCL_OPENMPI_PROGRAM(VARIABLE, NAME, OPTION): sets VARIABLE to the program NAME in PATH, which must be of the Open MPI
+# that pkg-config has found; with OPTION it prints its version.
 AC_DEFUN([PCCL_OPENMPI_PROGRAM], [
     AC_PATH_PROG([$1], [$2])
     AS_IF([test -z "$$1"],
@@ -34,8 +35,9 @@ AC_DEFUN([PCCL_OPENMPI_PROGRAM], [
     pccl_program_version=$($$1 $3 2>&1 | $SED 1q)
     AS_CASE([$pccl_program_version],
         [*"Open MPI"*"$pccl_ompi_version"*], [],
-        [AC_MSG_ERROR([$$1 belongs to '$pccl_program_version', but pkg-config finds the library of Open MPI $pccl_ompi_version.
-    Put the bin directory of the one to use first in PATH, and the directory of its ompi-c.pc first in PKG_CONFIG_PATH.])])
+        [AC_MSG_ERROR([$$1 belongs to '$pccl_program_version', but pkg-config finds Open MPI $pccl_ompi_version.
+    Put the bin directory of the one to use first in PATH,
+    and the directory of its ompi-c.pc first in PKG_CONFIG_PATH.])])
 ])
 
 # The library by pkg-config, the programs by PATH; both must be of one and the same installation.
@@ -43,7 +45,8 @@ AC_DEFUN([PCCL_OPENMPI_FIND], [
     PKG_CHECK_MODULES([OMPI], [ompi-c >= 4.1 ompi-c < 5], [],
         [AC_MSG_ERROR([Open MPI 4.1 with headers was not found: $OMPI_PKG_ERRORS
     On Debian 12: apt-get install libopenmpi-dev openmpi-bin
-    If it lies elsewhere, name the directory of its ompi-c.pc in PKG_CONFIG_PATH and put its bin directory first in PATH.
+    If it lies elsewhere, name the directory of its ompi-c.pc in PKG_CONFIG_PATH,
+    and put its bin directory first in PATH.
     To build only the synthesizer, without MPI: --disable-component])])
     pccl_ompi_version=$($PKG_CONFIG --modversion ompi-c)
     pccl_ompi_where=$($PKG_CONFIG --variable=prefix ompi-c)
@@ -53,12 +56,12 @@ AC_DEFUN([PCCL_OPENMPI_FIND], [
     AC_MSG_CHECKING([whether Open MPI uses the system's hwloc])
     AS_IF([$OMPI_INFO --parsable 2>/dev/null | grep '^mca:hwloc:external:' >/dev/null], [AC_MSG_RESULT([yes])],
         [AC_MSG_RESULT([no])
-         AC_MSG_ERROR([this Open MPI carries an hwloc of its own; the component would mix it with hwloc $pccl_hwloc_version of the system.
+         AC_MSG_ERROR([this Open MPI carries an hwloc of its own; the component would mix it with the system's.
     Use an Open MPI that was configured with --with-hwloc=external, as Debian's is.])])
 ])
 
-# Open MPI's headers are system headers here: our warnings are about our code. Its inline atomics need the instruction set
-# that it was built with.
+# Open MPI's headers are system headers here: our warnings are about our code. Its inline atomics need the instruction
+# set that it was built with.
 AC_DEFUN([PCCL_OPENMPI_FLAGS], [
     OMPI_CPPFLAGS=$(AS_ECHO(["$OMPI_CFLAGS"]) | $SED 's/-I */-isystem /g')
     PCCL_OMPI_INFO([pccl_ompi_cflags], [option:build:cflags])
@@ -83,7 +86,8 @@ AC_DEFUN([PCCL_OPENMPI_HEADERS], [
 ]])],
         [AC_MSG_RESULT([yes])],
         [AC_MSG_RESULT([no])
-         AC_MSG_ERROR([Open MPI $pccl_ompi_version is installed, but its internal headers (ompi/mca/coll/coll.h) are missing or do not compile; see config.log.
+         AC_MSG_ERROR([Open MPI $pccl_ompi_version is there, but not its internal headers, such as ompi/mca/coll/coll.h
+    (or they do not compile; see config.log).
     On Debian 12: apt-get install libopenmpi-dev
     An Open MPI of your own must be configured with --with-devel-headers.])])
     CPPFLAGS=$pccl_saved_CPPFLAGS

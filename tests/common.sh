@@ -46,9 +46,9 @@ run() {
     return 1
 }
 
-# relay NAME SECONDS COMMAND...: for commands that print lines "PASS name", "FAIL name: why", "SKIP name: why" themselves,
-# and details indented by four blanks: shows and counts those. A command that fails without a FAIL line, or says nothing,
-# is one failure.
+# relay NAME SECONDS COMMAND...: for commands that print lines "PASS name", "FAIL name: why", "SKIP name: why"
+# themselves, and details indented by four blanks: shows and counts those. A command that fails without a FAIL line, or
+# says nothing, is one failure.
 relay() {
     relay_name=$1
     relay_limit=$2

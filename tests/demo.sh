@@ -56,9 +56,9 @@ export OMPI_MCA_mca_base_component_path="$prefix/lib/openmpi:SYSTEM_DEFAULT"
 printf '\n--- Open MPI sees the component (ompi_info)\n'
 ompi_info | grep 'MCA coll: pccl'
 
-printf '\n--- pccl says what it does (coll_pccl_verbose 1), here for an allreduce and a bcast of 4 KiB on %s ranks\n' "$ranks"
-launch --mca coll_pccl_priority 100 --mca coll_pccl_verbose 1 "$prefix/bin/pccl-bench" -c allreduce,bcast -s 4K -r 1 -i 1 \
-    >"$build/verbose.log" 2>&1 || {
+printf '\n--- pccl says what it does (coll_pccl_verbose 1), here for an allreduce and a bcast on %s ranks\n' "$ranks"
+launch --mca coll_pccl_priority 100 --mca coll_pccl_verbose 1 "$prefix/bin/pccl-bench" \
+    -c allreduce,bcast -s 4K -r 1 -i 1 >"$build/verbose.log" 2>&1 || {
     cat "$build/verbose.log"
     exit 1
 }

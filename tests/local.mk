@@ -1,8 +1,7 @@
-# Tests: unit tests of the library (cmocka), script tests of the project, tests under mpirun. `make check` runs them all;
+# Tests: unit tests of the library (cmocka), script tests of the project, tests under mpirun. `make check` runs them;
 # tests/all.sh runs these and more.
 #
-# A unit test: write tests/unit/test_NOUN.c and add tests/unit/test_NOUN to UNIT_TESTS, in alphabetical order. Data files
-# go into tests/data/ and are opened as PCCL_TEST_DATA "/name".
+# A unit test: write tests/unit/test_NOUN.c and add tests/unit/test_NOUN to UNIT_TESTS, in alphabetical order.
 UNIT_TESTS = \
 	tests/unit/test_base \
 	tests/unit/test_bound \
@@ -44,10 +43,11 @@ tests_unit_test_demand_SOURCES = tests/unit/test_demand.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_io_SOURCES = tests/unit/test_schedule_io.c $(UNIT_SAMPLES)
 tests_unit_test_verify_SOURCES = tests/unit/test_verify.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
-tests_unit_test_matching_SOURCES = tests/unit/test_matching.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h
-tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h $(UNIT_SAMPLES)
-tests_unit_test_unicast_SOURCES = tests/unit/test_unicast.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h
-tests_unit_test_symmetry_SOURCES = tests/unit/test_symmetry.c tests/unit/open.h tests/unit/plan.h tests/unit/replay.c tests/unit/replay.h
+tests_unit_test_matching_SOURCES = tests/unit/test_matching.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
+tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY) \
+	$(UNIT_SAMPLES)
+tests_unit_test_unicast_SOURCES = tests/unit/test_unicast.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
+tests_unit_test_symmetry_SOURCES = tests/unit/test_symmetry.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 
 if HAVE_CMOCKA
 check_PROGRAMS += $(UNIT_TESTS)
@@ -55,8 +55,7 @@ TESTS += $(UNIT_TESTS)
 endif
 
 # For every program without flags of its own, that is for the unit tests.
-AM_CPPFLAGS = -I$(top_srcdir)/synth/include -I$(top_srcdir)/synth $(HWLOC_CFLAGS) $(CJSON_CFLAGS) $(CMOCKA_CFLAGS) \
-	-DPCCL_TEST_DATA='"$(abs_top_srcdir)/tests/data"'
+AM_CPPFLAGS = -I$(top_srcdir)/synth/include -I$(top_srcdir)/synth $(HWLOC_CFLAGS) $(CJSON_CFLAGS) $(CMOCKA_CFLAGS)
 LDADD = libpcclsynth.la $(CMOCKA_LIBS) $(HWLOC_LIBS) $(CJSON_LIBS)
 
 # What once broke a reader, and what did not: every file in tests/fuzz/corpus/.

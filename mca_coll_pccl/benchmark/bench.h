@@ -11,7 +11,7 @@
 #define BENCH_MAX_SIZES 64
 #define BENCH_MAX_COLLECTIVES 16
 
-/* --- options.c: what the user asked for ---------------------------------------------------------------------------- */
+/* --- options.c: what the user asked for -------------------------------------------------------------------- */
 
 struct bench_options {
     bool selected[BENCH_MAX_COLLECTIVES]; /* by index in the table of collectives */
@@ -30,12 +30,12 @@ struct bench_options {
 /* Parses the same arguments on every rank; only rank 0 speaks. Returns 0, or -1 if they are wrong. */
 int bench_options_parse(struct bench_options *options, int argc, char **argv, int rank);
 
-/* --- sides.c: the communicators that are compared ------------------------------------------------------------------ */
+/* --- sides.c: the communicators that are compared ---------------------------------------------------------- */
 
 enum { BENCH_DEFAULT, BENCH_PCCL, BENCH_NUM_SIDES };
 
 struct bench_sides {
-    MPI_Comm comm[BENCH_NUM_SIDES]; /* same members as MPI_COMM_WORLD; the default's also carries the benchmark's own talk */
+    MPI_Comm comm[BENCH_NUM_SIDES]; /* members of MPI_COMM_WORLD; the default's also carries the benchmark's own talk */
     bool has_pccl;
     char notice[400]; /* why there is no pccl side; empty if there is */
     bool counts;      /* this rank can tell how many calls pccl has served */
@@ -48,7 +48,7 @@ void bench_sides_free(struct bench_sides *sides);
 /* How many calls of collectives pccl has served in this process; 0 where that cannot be told. */
 unsigned long bench_sides_served(const struct bench_sides *sides);
 
-/* --- collectives.c: what is called, and what must come out ---------------------------------------------------------- */
+/* --- collectives.c: what is called, and what must come out ------------------------------------------------- */
 
 struct bench_case {
     const struct bench_collective *collective;
@@ -90,7 +90,8 @@ extern const int bench_num_collectives;
 bool bench_collective_reduces(const struct bench_collective *collective);
 /* Buffers that one rank, the busiest, needs for a case. */
 size_t bench_case_memory(const struct bench_collective *collective, size_t bytes, int num_ranks);
-/* Returns 0, or -1 if memory is short; bench_case_free is right in both cases. bytes is rounded up to whole elements. */
+/* Returns 0, or -1 if memory is short; bench_case_free is right in both cases. bytes is rounded up to whole
+ * elements. */
 int bench_case_create(struct bench_case *c, const struct bench_collective *collective, size_t bytes, int root,
                       MPI_Comm comm);
 void bench_case_free(struct bench_case *c);
@@ -98,10 +99,10 @@ void bench_case_free(struct bench_case *c);
  * at this rank. */
 size_t bench_case_check(struct bench_case *c, MPI_Comm comm);
 
-/* --- measure.c ------------------------------------------------------------------------------------------------------ */
+/* --- measure.c --------------------------------------------------------------------------------------------- */
 
 struct bench_result {
-    double time_us[BENCH_NUM_SIDES]; /* median over rounds of the median over calls of the slowest rank's time */
+    double time_us[BENCH_NUM_SIDES];    /* median over rounds of the median over calls of the slowest rank's time */
     double ratio, ratio_min, ratio_max; /* pccl / default: median and extremes over rounds */
     int calls;                          /* per side and round */
     long long wrong[BENCH_NUM_SIDES];   /* elements, all ranks */
@@ -112,12 +113,13 @@ struct bench_result {
 int bench_measure(const struct bench_options *options, const struct bench_sides *sides, struct bench_case *c,
                   struct bench_result *result);
 
-/* --- report.c: rank 0 only ------------------------------------------------------------------------------------------ */
+/* --- report.c: rank 0 only --------------------------------------------------------------------------------- */
 
 struct bench_report;
 
 /* Opens the CSV file if one is wanted. Returns NULL, and has said why, if that fails. */
-struct bench_report *bench_report_open(const struct bench_options *options, const struct bench_sides *sides, int num_rows);
+struct bench_report *bench_report_open(const struct bench_options *options, const struct bench_sides *sides,
+                                       int num_rows);
 void bench_report_title(struct bench_report *report, const struct bench_collective *collective);
 void bench_report_progress(struct bench_report *report, const struct bench_collective *collective, size_t bytes);
 void bench_report_row(struct bench_report *report, const struct bench_case *c, const struct bench_result *result);

@@ -25,8 +25,8 @@ static int call_alltoall(const struct bench_case *c, MPI_Comm comm)
 
 static int call_alltoallv(const struct bench_case *c, MPI_Comm comm)
 {
-    return MPI_Alltoallv(c->input, c->counts, c->displacements, c->type, c->output, c->counts, c->displacements, c->type,
-                         comm);
+    return MPI_Alltoallv(c->input, c->counts, c->displacements, c->type, c->output, c->counts, c->displacements,
+                         c->type, comm);
 }
 
 static int call_barrier(const struct bench_case *c, MPI_Comm comm)

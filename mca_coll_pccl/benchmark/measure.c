@@ -33,8 +33,8 @@ static double time_call(const struct bench_case *c, MPI_Comm comm, MPI_Comm talk
     return MPI_Wtime() - start;
 }
 
-/* Calls both sides in turn, the first of them changing from call to call, because whoever runs first after a barrier may
- * find other caches than the second. seconds: [BENCH_NUM_SIDES * calls], side-major, this rank's times. */
+/* Calls both sides in turn, the first of them changing from call to call, because whoever runs first after a barrier
+ * may find other caches than the second. seconds: [BENCH_NUM_SIDES * calls], side-major, this rank's times. */
 static void time_calls(const struct bench_sides *sides, const struct bench_case *c, int calls, double *seconds)
 {
     int num_sides = sides->has_pccl ? 2 : 1;
@@ -63,8 +63,8 @@ static double fastest_turn(const struct bench_sides *sides, const struct bench_c
     return fmax(slowest, 1e-9);
 }
 
-/* As many calls as fill the budget, the same number on every rank. A machine with other work to do may be away for all of
- * the first few, so a low number is not believed at once. */
+/* As many calls as fill the budget, the same number on every rank. A machine with other work to do may be away for all
+ * of the first few, so a low number is not believed at once. */
 static int calibrate(const struct bench_options *options, const struct bench_sides *sides, const struct bench_case *c)
 {
     double calls = MIN_CALLS;

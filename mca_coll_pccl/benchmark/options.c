@@ -11,9 +11,12 @@
 const char *argp_program_version = "pccl-bench " PCCL_VERSION;
 
 static const char doc[] =
-    "Times MPI collectives over pccl and over Open MPI's default, in one launch, call by call in turn, and checks the data."
-    "\vA size is a number of bytes with an optional K, M or G (1K = 1024): what one rank gives to or gets from another; for "
-    "allreduce, bcast and reduce the whole buffer. SIZES is a list as in 8,64K,1M or a range as in 1:1M, which doubles.\n\n"
+    "Times MPI collectives over pccl and over Open MPI's default, in one launch, call by call in turn, and checks "
+    "the data."
+    "\v"
+    "A size is a number of bytes with an optional K, M or G (1K = 1024): what one rank gives to or gets from another; "
+    "for allreduce, bcast and reduce the whole buffer. SIZES is a list as in 8,64K,1M or a range as in 1:1M, which "
+    "doubles.\n\n"
     "Example: mpirun -n 4 --mca coll_pccl_priority 100 pccl-bench -c allgather,allreduce -s 8,1K,64K,1M";
 
 enum { OPTION_BUDGET = 256, OPTION_MEMORY, OPTION_CSV, OPTION_ROOT };

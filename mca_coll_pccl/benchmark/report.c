@@ -79,7 +79,8 @@ static void print_header(const struct bench_report *report, const struct bench_s
         printf("# ONLY THE DEFAULT IS TIMED: %s\n", sides->notice);
 }
 
-struct bench_report *bench_report_open(const struct bench_options *options, const struct bench_sides *sides, int num_rows)
+struct bench_report *bench_report_open(const struct bench_options *options, const struct bench_sides *sides,
+                                       int num_rows)
 {
     struct bench_report *report = calloc(1, sizeof(*report));
 
@@ -95,7 +96,8 @@ struct bench_report *bench_report_open(const struct bench_options *options, cons
             free(report);
             return NULL;
         }
-        fputs("collective,bytes,ranks,default_us,pccl_us,ratio,ratio_min,ratio_max,rounds,calls_per_round,wrong_elements,declined\n",
+        fputs("collective,bytes,ranks,default_us,pccl_us,ratio,ratio_min,ratio_max,rounds,calls_per_round,"
+              "wrong_elements,declined\n",
               report->csv);
     }
     report->on_terminal = writes_to_terminal();
@@ -126,14 +128,15 @@ void bench_report_progress(struct bench_report *report, const struct bench_colle
     if (!report->on_terminal || elapsed < PROGRESS_AFTER_SECONDS || report->rows_done == 0)
         return;
     format_size(size, sizeof(size), bytes);
-    printf("\r\033[K[%d of %d] %s %s, about %.0f s left", report->rows_done + 1, report->num_rows, collective->name, size,
-           elapsed / report->rows_done * (report->num_rows - report->rows_done));
+    printf("\r\033[K[%d of %d] %s %s, about %.0f s left", report->rows_done + 1, report->num_rows, collective->name,
+           size, elapsed / report->rows_done * (report->num_rows - report->rows_done));
     fflush(stdout);
 }
 
 static void write_csv(struct bench_report *report, const struct bench_case *c, const struct bench_result *result)
 {
-    fprintf(report->csv, "%s,%zu,%d,%.3f,", c->collective->name, c->bytes, c->num_ranks, result->time_us[BENCH_DEFAULT]);
+    fprintf(report->csv, "%s,%zu,%d,%.3f,", c->collective->name, c->bytes, c->num_ranks,
+            result->time_us[BENCH_DEFAULT]);
     if (report->has_pccl)
         fprintf(report->csv, "%.3f,%.4f,%.4f,%.4f", result->time_us[BENCH_PCCL], result->ratio, result->ratio_min,
                 result->ratio_max);

@@ -23,7 +23,8 @@ static void control_open(struct control *control, char *notice, size_t notice_si
     }
     if (MPI_T_cvar_get_index(PRIORITY, &index) != MPI_SUCCESS) {
         snprintf(notice, notice_size,
-                 "pccl is not loaded: Open MPI has no parameter " PRIORITY ". Check `ompi_info --param coll pccl --level 9`;"
+                 "pccl is not loaded: Open MPI has no parameter " PRIORITY
+                 ". Check `ompi_info --param coll pccl --level 9`;"
                  " a component outside Open MPI's own directory needs"
                  " --mca mca_base_component_path DIRECTORY:SYSTEM_DEFAULT.");
         return;

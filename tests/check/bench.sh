@@ -1,5 +1,6 @@
 #!/bin/sh
-# pccl-bench: times both sides where pccl is on, says why where it is not, writes CSV, finds wrong data, rejects bad options.
+# pccl-bench: times both sides where pccl is on, says why where it is not, writes CSV, finds wrong data, rejects bad
+# options.
 set -eu
 tests=${PCCL_SOURCE:-$(dirname "$0")/../..}/tests
 build=${PCCL_BUILD:-.}
@@ -47,10 +48,13 @@ says "ONLY THE DEFAULT" && fail "pccl was on, but only the default was timed"
 awk -F, 'NR > 1 && ($5 <= 0 || $6 <= 0 || $11 != 0) { bad = 1 } END { exit bad || NR != 24 }' "$folder/csv" ||
     fail "the CSV file is not what it should be: $(cat "$folder/csv")"
 
-bench 2 $on --mca coll_pccl_collectives bcast "$program" $quick -c bcast,gather -s 8 || fail "a run over one collective failed"
-[ "$(grep -c 'pccl declined: both are the default' "$folder/out")" -eq 1 ] || fail "it must say that gather was declined, and only that"
+bench 2 $on --mca coll_pccl_collectives bcast "$program" $quick -c bcast,gather -s 8 ||
+    fail "a run over one collective failed"
+[ "$(grep -c 'pccl declined: both are the default' "$folder/out")" -eq 1 ] ||
+    fail "it must say that gather was declined, and only that"
 
-for wrong in "-s 12x" "-s 4:2" "-c allsort" "-r 0" "--root 2" "--csv /nowhere/file" "--max-memory none" "--unknown" "extra"; do
+for wrong in "-s 12x" "-s 4:2" "-c allsort" "-r 0" "--root 2" "--csv /nowhere/file" "--max-memory none" "--unknown" \
+    "extra"; do
     if bench 2 "$program" $wrong; then
         fail "'$wrong' was accepted"
     fi

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make install puts every file where it belongs, Open MPI then finds the component and documents each parameter, and make
-# uninstall leaves nothing behind.
+# make install puts every file where it belongs, Open MPI then finds the component and documents each parameter, and
+# make uninstall leaves nothing behind.
 set -eu
 build=${PCCL_BUILD:-.}
 ompi_info=${OMPI_INFO:-ompi_info}
