@@ -7,7 +7,13 @@
 
 #define UNHURRIED_RANKS 32
 #define FIRST_USE_RANKS 17
-#define FIRST_USE_MATCHING_WORK 65536 /* arcs times chunks */
+#define FIRST_USE_WORK 65536 /* arcs or links times chunks */
+
+/* First use, and free to choose another method. */
+static bool is_hurried(const struct pccl__problem *problem)
+{
+    return problem->options.effort == PCCL_EFFORT_FIRST_USE && problem->options.method == NULL;
+}
 
 /* Everyone to everyone, sampled at distances 1, 2, 4 ... round the ranks. */
 struct sample {
@@ -107,7 +113,7 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
     uint64_t arcs = count_arcs(topology), work = arcs * (cast ? 1 : n) * pieces;
     const struct pccl__route *across = pccl__route(problem, 0, n - 1);
     bool all_are_near = n > FIRST_USE_RANKS && arcs > (uint64_t)n * n / 2;
-    if (problem->options.effort == PCCL_EFFORT_FIRST_USE && (all_are_near || work > FIRST_USE_MATCHING_WORK)) {
+    if (is_hurried(problem) && (all_are_near || work > FIRST_USE_WORK)) {
         return -1;
     }
     int64_t slowest = 0;
@@ -140,28 +146,29 @@ int64_t pccl__estimate_multicast(const struct pccl__problem *problem, uint32_t p
     return unhurried ? pccl__estimate_matching(problem, pieces) : -1;
 }
 
-/* All-to-all as if loads were spread perfectly; where devices relay, every hop costs their CPUs. */
-static int64_t estimate_exchange_of_all(const struct pccl__problem *problem)
+/* All-to-all as if loads were spread perfectly; where devices relay, every hop costs their CPUs. *hops: sends of all
+ * ranks together. Ranks without routes to each other are worth a try through relays: 0. */
+static int64_t estimate_exchange_of_all(const struct pccl__problem *problem, uint64_t *hops)
 {
     struct pccl__meter meter;
     struct sample sample;
-    int64_t total = -1;
+    int64_t total = 0;
+    *hops = 0;
     if (pccl__meter_open(&meter, problem) && take_sample(&meter, &sample)) {
         bool relays = problem->topology->num_vertices == problem->topology->num_devices;
+        int64_t sends = relays ? sample.links : problem->num_ranks - 1;
         int64_t transfer = pccl_transfer_ps(problem->block_bytes, sample.total_ps_per_mib);
-        int64_t busy = pccl__overheads_ps(problem) * (relays ? sample.links : problem->num_ranks - 1);
+        int64_t busy = pccl__overheads_ps(problem) * sends;
         total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
+        *hops = (uint64_t)sends * problem->num_ranks;
     }
     pccl__meter_close(&meter);
     return total;
 }
 
-int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pieces)
+/* The root's own bandwidth and CPU. */
+static int64_t estimate_rooted(const struct pccl__problem *problem, uint32_t pieces)
 {
-    if (problem->collective == PCCL_CUSTOM || problem->collective == PCCL_ALLTOALL) {
-        int64_t total = problem->collective == PCCL_ALLTOALL ? estimate_exchange_of_all(problem) : 0;
-        return total >= 0 ? total : 0; /* ranks without routes to each other: worth a try through relays */
-    }
     uint32_t device = problem->request->devices[problem->root], chunks = (problem->num_ranks - 1) * pieces;
     int64_t rate = device_ps_per_mib(problem->topology, device, problem->collective == PCCL_SCATTER);
     int64_t transfer = pccl__times_ps(pccl_transfer_ps(problem->block_bytes, rate), problem->num_ranks - 1);
@@ -169,13 +176,48 @@ int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pie
     return transfer > busy ? transfer : busy;
 }
 
+int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pieces)
+{
+    if (problem->collective == PCCL_CUSTOM) {
+        return 0;
+    }
+    if (problem->collective != PCCL_ALLTOALL) {
+        return estimate_rooted(problem, pieces);
+    }
+    uint64_t hops;
+    int64_t total = estimate_exchange_of_all(problem, &hops);
+    return is_hurried(problem) && hops > FIRST_USE_WORK ? -1 : total;
+}
+
+/* The same; planned for one rank only, so it costs little even where messages are many. */
+int64_t pccl__estimate_symmetry(const struct pccl__problem *problem, uint32_t pieces)
+{
+    uint64_t hops;
+    (void)pieces;
+    int64_t total = estimate_exchange_of_all(problem, &hops);
+    return is_hurried(problem) && hops / 8 > FIRST_USE_WORK ? -1 : total;
+}
+
 /* Whole ways collide more than single links, which is how ways look where devices are joined directly. */
 int64_t pccl__estimate_circuits(const struct pccl__problem *problem, uint32_t pieces)
 {
-    int64_t spread_ps = pccl__estimate_unicast(problem, pieces);
-    bool relays = problem->topology->num_vertices == problem->topology->num_devices;
-    bool collide = relays && problem->collective == PCCL_ALLTOALL;
-    return collide ? pccl__add_ps(spread_ps, spread_ps / 4) : spread_ps;
+    uint64_t hops, n = problem->num_ranks;
+    if (problem->collective != PCCL_ALLTOALL) {
+        return pccl__estimate_unicast(problem, pieces);
+    }
+    int64_t total = estimate_exchange_of_all(problem, &hops);
+    bool collide = problem->topology->num_vertices == problem->topology->num_devices;
+    if (is_hurried(problem) && n * n > FIRST_USE_WORK) {
+        return -1;
+    }
+    return collide ? pccl__add_ps(total, total / 4) : total;
+}
+
+/* As Bruck, whose rounds it finds where nothing is better; in large groups it takes long to find anything. */
+int64_t pccl__estimate_greedy(const struct pccl__problem *problem, uint32_t pieces)
+{
+    uint64_t n = problem->num_ranks;
+    return is_hurried(problem) && 4 * n * n > FIRST_USE_WORK ? -1 : pccl__estimate_exchange(problem, pieces);
 }
 
 /* The least time in which the links of one device can take in or give out what they must. */

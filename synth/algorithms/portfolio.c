@@ -305,7 +305,15 @@ static const char *too_poor(struct search *search, const struct prospect *prospe
     while (prospect->pieces >> (k + 1) != 0) {
         k++;
     }
-    return search->num_messages + count_messages(search, prospect->row, k) > most ? "not made: enough work" : NULL;
+    if (search->num_messages + count_messages(search, prospect->row, k) <= most) {
+        return NULL;
+    }
+    /* What came first was forecast badly: one more try. */
+    if (search->num_messages <= most && forecast_ps < best_ps / 4 * 3) {
+        search->num_messages = most + 1;
+        return NULL;
+    }
+    return "not made: enough work";
 }
 
 static int try_prospect(struct search *search, const struct prospect *prospect)

@@ -92,6 +92,8 @@ pccl__estimate pccl__estimate_ring;
 pccl__estimate pccl__estimate_matching;
 pccl__estimate pccl__estimate_multicast;
 pccl__estimate pccl__estimate_unicast;
+pccl__estimate pccl__estimate_symmetry;
+pccl__estimate pccl__estimate_greedy;
 pccl__estimate pccl__estimate_circuits;
 
 #endif

@@ -38,12 +38,12 @@
 #define FOLD pccl__fold_algorithm, pccl__estimate_fold
 #define TRANSPOSE pccl__transpose_algorithm, pccl__estimate_transpose
 #define RING pccl__ring_algorithm, pccl__estimate_ring
-#define GREEDY pccl__greedy_algorithm, pccl__estimate_exchange
+#define GREEDY pccl__greedy_algorithm, pccl__estimate_greedy
 #define GREEDY_TREE pccl__greedy_tree_algorithm, pccl__estimate_tree
 #define MATCHING pccl__matching_algorithm, pccl__estimate_matching
 
 #define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
-#define SYMMETRY pccl__symmetry_algorithm, pccl__estimate_unicast
+#define SYMMETRY pccl__symmetry_algorithm, pccl__estimate_symmetry
 #define CIRCUITS pccl__circuits_algorithm, pccl__estimate_circuits
 
 #define MULTICAST pccl__multicast_algorithm, pccl__estimate_multicast
