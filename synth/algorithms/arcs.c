@@ -23,7 +23,7 @@ struct finder {
     bool everyone;   /* all devices may hold chunks, not only members */
 };
 
-/* --- an arc and what it occupies ----------------------------------------------------------------------------------- */
+/* --- an arc and what it occupies ---------------------------------------------------------------------------------- */
 
 static int grow(struct finder *finder, uint32_t num_links)
 {
@@ -86,7 +86,7 @@ int64_t pccl__arc_ps(const struct pccl__arc *arc, int64_t bytes)
     return arc->latency_ps + pccl_transfer_ps(bytes, arc->slowest_ps_per_mib);
 }
 
-/* --- devices that pass on in software: links, and ways through switches --------------------------------------------- */
+/* --- devices that pass on in software: links, and ways through switches ------------------------------------------- */
 
 static bool may_hold(const struct finder *finder, uint32_t device)
 {
@@ -209,7 +209,7 @@ static int expand_links(struct finder *finder, uint32_t device)
     return status;
 }
 
-/* --- members of a network that routes by itself ----------------------------------------------------------------------- */
+/* --- members of a network that routes by itself ------------------------------------------------------------------- */
 
 struct neighbour {
     int64_t cost_ps;
@@ -280,7 +280,7 @@ static int expand_routes(struct finder *finder, uint32_t device, struct neighbou
     return status;
 }
 
-/* --- all of it -------------------------------------------------------------------------------------------------------- */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 static int find_all(struct finder *finder, struct neighbour *found)
 {

@@ -6,7 +6,8 @@
 
 #include "algorithms/algorithm.h"
 
-/* What an arc occupies: a capacity, or the CPU of a sender or receiver, from offset_ps after the start of the message. */
+/* What an arc occupies: a capacity, or the CPU of a sender or receiver, from offset_ps after the start of the
+ * message. */
 struct pccl__use {
     uint32_t resource;  /* capacities first, then senders' CPUs by device, then receivers' CPUs by device */
     int64_t offset_ps;
@@ -35,9 +36,9 @@ struct pccl__arcs {
     uint32_t num_resources;
 };
 
-/* The arcs for a problem, between members or (everyone) all devices; on a network that routes by itself only members, unless
- * the request allows relays. PCCL_ERR_UNSUPPORTED if there would be more than max_arcs. Freed with pccl__arcs_free, also
- * after an error. */
+/* The arcs for a problem, between members or (everyone) all devices; on a network that routes by itself only
+ * members, unless the request allows relays. PCCL_ERR_UNSUPPORTED if there would be more than max_arcs. Freed with
+ * pccl__arcs_free, also after an error. */
 int pccl__arcs_create(const struct pccl__problem *problem, uint32_t max_arcs, bool everyone, struct pccl__arcs *arcs,
                       struct pccl_error *error);
 void pccl__arcs_free(struct pccl__arcs *arcs);

@@ -9,9 +9,9 @@
 #define SWEEPS 4
 #define EVEN 4096 /* unit of an even share of the load */
 
-/* (load / par)^32, at most 2^32, with PRICE_BITS bits after the point: so steep that the sum over a way tells of its busiest
- * links and, where these are alike, of how many there are (after Aspnes et al., On-line routing of virtual circuits,
- * 1997). */
+/* (load / par)^32, at most 2^32, with PRICE_BITS bits after the point: so steep that the sum over a way tells of
+ * its busiest links and, where these are alike, of how many there are (after Aspnes et al., On-line routing of
+ * virtual circuits, 1997). */
 static uint64_t price_of(uint64_t load, uint64_t par)
 {
     uint64_t price = load < par * 2 ? (load << PRICE_BITS) / par : UINT64_C(2) << PRICE_BITS;
@@ -60,7 +60,8 @@ static int load_evenly(struct pccl__circuits *all)
                 all->load[links[j]] += (uint64_t)all->hold_slots[all->link_speed[links[j]]] * EVEN / all->ways.num_ways;
             }
         }
-        uint32_t *grown = pccl__array_grow(all->pool, &all->pool_room, (uint64_t)all->pool_size + longest, sizeof *grown);
+        uint32_t *grown =
+            pccl__array_grow(all->pool, &all->pool_room, (uint64_t)all->pool_size + longest, sizeof *grown);
         if (grown == NULL) {
             return PCCL_ERR_MEMORY;
         }
@@ -79,7 +80,8 @@ static bool set_par(struct pccl__circuits *all)
     uint64_t busiest = 0;
     all->par = 1;
     for (uint32_t l = 0; l < topology->num_links; l++) {
-        bool outer = topology->links[l].source < topology->num_devices || topology->links[l].target < topology->num_devices;
+        bool outer =
+            topology->links[l].source < topology->num_devices || topology->links[l].target < topology->num_devices;
         all->par = outer && all->load[l] > all->par ? all->load[l] : all->par;
         busiest = all->load[l] > busiest ? all->load[l] : busiest;
     }

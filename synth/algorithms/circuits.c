@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 
-/* --- slots of a way ------------------------------------------------------------------------------------------------------- */
+/* --- slots of a way ----------------------------------------------------------------------------------------------- */
 
 /* The first slot >= from in which all links are free, for messages of one slot. */
 static uint32_t first_common_slot(const struct pccl__circuits *all, const uint32_t *links, uint32_t count)
@@ -107,7 +107,8 @@ void pccl__circuits_set_bytes(struct pccl__circuits *all, int64_t bytes)
 int pccl__circuits_find_ways(struct pccl__circuits *all, uint32_t chunk)
 {
     const uint32_t *devices = all->demand->devices;
-    int status = pccl__ways_find(&all->ways, devices[pccl__circuit_source(all, chunk)], devices[pccl__circuit_target(all, chunk)]);
+    int status = pccl__ways_find(&all->ways, devices[pccl__circuit_source(all, chunk)],
+                                 devices[pccl__circuit_target(all, chunk)]);
     return status != 0 ? status : all->ways.num_ways == 0 ? PCCL_ERR_UNREACHABLE : 0;
 }
 
@@ -117,7 +118,7 @@ void pccl__circuits_set_way(struct pccl__circuits *all, struct pccl__circuit *ci
     memcpy(all->pool + circuit->first, pccl__way(&all->ways, number), circuit->count * sizeof *all->pool);
 }
 
-/* --- first fit ---------------------------------------------------------------------------------------------------------------- */
+/* --- first fit ---------------------------------------------------------------------------------------------------- */
 
 static uint32_t first_slot(const struct pccl__circuits *all, const uint32_t *links, uint32_t count)
 {
@@ -136,7 +137,8 @@ static int choose_slot(struct pccl__circuits *all, struct pccl__circuit *circuit
             return status;
         }
         uint32_t num_ways = all->ways.num_ways, best = 0;
-        uint32_t start = (pccl__circuit_source(all, circuit->chunk) + pccl__circuit_target(all, circuit->chunk)) % num_ways;
+        uint32_t start =
+            (pccl__circuit_source(all, circuit->chunk) + pccl__circuit_target(all, circuit->chunk)) % num_ways;
         for (uint32_t k = 0; k < num_ways; k++) {
             uint32_t number = (start + k) % num_ways;
             uint32_t slot = first_slot(all, pccl__way(&all->ways, number), all->ways.counts[number]);
@@ -158,7 +160,7 @@ static int choose_all(struct pccl__circuits *all)
     return status;
 }
 
-/* --- the order in which chunks choose --------------------------------------------------------------------------------------- */
+/* --- the order in which chunks choose ----------------------------------------------------------------------------- */
 
 struct turn {
     uint32_t major, minor, chunk;
@@ -202,7 +204,7 @@ static int order_circuits(struct pccl__circuits *all)
     return status;
 }
 
-/* --- beginning and end -------------------------------------------------------------------------------------------------------- */
+/* --- beginning and end -------------------------------------------------------------------------------------------- */
 
 /* Lists the chunks that are not at their target. Returns false if a chunk has several sources or targets. */
 static bool list_circuits(struct pccl__circuits *all)
@@ -266,8 +268,8 @@ static int open_circuits(struct pccl__circuits *all, struct pccl_error *error)
     all->load = pccl__array_new(topology->num_links, sizeof *all->load);
     all->price = pccl__array_new(topology->num_links, sizeof *all->price);
     all->hold_slots = pccl__array_new((size_t)topology->num_links + 1, sizeof *all->hold_slots);
-    if (all->circuits == NULL || all->speeds == NULL || all->link_speed == NULL || all->hold_slots == NULL || all->load == NULL ||
-        all->price == NULL) {
+    if (all->circuits == NULL || all->speeds == NULL || all->link_speed == NULL || all->hold_slots == NULL ||
+        all->load == NULL || all->price == NULL) {
         return pccl__fail_memory(error);
     }
     if (!list_circuits(all)) {

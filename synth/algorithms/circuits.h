@@ -1,5 +1,6 @@
-/* Chunks with one source and one target each, every chunk in one message without a stop, over the network's own route or
- * a way through switches: when each is sent, and which way it takes, is chosen so that ways do not collide. */
+/* Chunks with one source and one target each, every chunk in one message without a stop, over the network's own
+ * route or a way through switches: when each is sent, and which way it takes, is chosen so that ways do not
+ * collide. */
 #ifndef PCCL__CIRCUITS_H
 #define PCCL__CIRCUITS_H
 
@@ -66,8 +67,8 @@ int pccl__circuits_find_ways(struct pccl__circuits *all, uint32_t chunk);
 /* Makes the way with this number the circuit's; its place in the pool must have room. */
 void pccl__circuits_set_way(struct pccl__circuits *all, struct pccl__circuit *circuit, uint32_t number);
 
-/* Gives every circuit a place in the pool; where shortest ways would overload links within the network, also a way, found
- * by balancing loads (balance.c). */
+/* Gives every circuit a place in the pool; where shortest ways would overload links within the network, also a way,
+ * found by balancing loads (balance.c). */
 int pccl__circuits_settle(struct pccl__circuits *all);
 /* Moves the messages that begin last forward by ejection chains (ejection.c). For unit holdings only. */
 int pccl__circuits_improve(struct pccl__circuits *all);

@@ -91,6 +91,34 @@ static int build_classes(struct pccl__clusters *clusters, uint32_t num_devices, 
     return 0;
 }
 
+/* Finds arcs inside a cluster, though not of the cheapest, that occupy what arcs across need: a NIC, say. */
+static int mark_redundant(struct pccl__clusters *clusters, const uint8_t *arc_class)
+{
+    const struct pccl__arcs *arcs = clusters->arcs;
+    bool *crossed = pccl__array_new(arcs->num_resources, sizeof *crossed);
+    if (crossed == NULL) {
+        return PCCL_ERR_MEMORY;
+    }
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t a = 0; a < arcs->num_arcs; a++) {
+            const struct pccl__arc *arc = &arcs->arcs[a];
+            for (uint32_t u = arc->first_use; u < arc->first_use + arc->num_uses; u++) {
+                if (arcs->uses[u].ps_per_mib == PCCL__FIXED) {
+                    continue;
+                }
+                if (pass == 0 && clusters->arc_class[a] > 0) {
+                    crossed[arcs->uses[u].resource] = true;
+                } else if (pass == 1 && clusters->arc_class[a] == 0 && arc_class[a] > 0 &&
+                           crossed[arcs->uses[u].resource]) {
+                    clusters->arc_class[a] = PCCL__REDUNDANT;
+                }
+            }
+        }
+    }
+    free(crossed);
+    return 0;
+}
+
 int pccl__clusters_create(const struct pccl_topology *topology, const struct pccl__arcs *arcs, int64_t bytes,
                           uint32_t num_chunks, struct pccl__clusters *clusters)
 {
@@ -113,6 +141,7 @@ int pccl__clusters_create(const struct pccl_topology *topology, const struct pcc
             }
         }
         status = build_classes(clusters, topology->num_devices, arc_class, parent);
+        status = status == 0 ? mark_redundant(clusters, arc_class) : status;
     }
     free(parent);
     free(arc_class);

@@ -1,5 +1,5 @@
-/* Ejection chains: see pccl__circuits_improve. A message takes a slot where a single other is in its way, which looks for
- * another slot in its turn. */
+/* Ejection chains: see pccl__circuits_improve. A message takes a slot where a single other is in its way, which
+ * looks for another slot in its turn. */
 #include "algorithms/circuits.h"
 
 #include <stdlib.h>
@@ -48,12 +48,14 @@ static void unseat(struct mover *mover, uint32_t number)
 }
 
 /* Among the slots of a word before the limit: those free on all links of the circuit, and those taken on just one. */
-static void compare_word(const struct mover *mover, const struct pccl__circuit *circuit, size_t word, uint64_t *free, uint64_t *one)
+static void compare_word(const struct mover *mover, const struct pccl__circuit *circuit, size_t word, uint64_t *free,
+                         uint64_t *one)
 {
     const struct pccl__circuits *all = mover->all;
     uint64_t once = 0, more = 0, valid = UINT64_MAX;
     for (uint32_t i = 0; i < circuit->count; i++) {
-        uint64_t taken = all->slots.words[all->topology->links[all->pool[circuit->first + i]].capacity * all->slots.stride + word];
+        uint64_t taken =
+            all->slots.words[all->topology->links[all->pool[circuit->first + i]].capacity * all->slots.stride + word];
         more |= once & taken;
         once |= taken;
     }
@@ -212,7 +214,8 @@ static int open_mover(struct mover *mover, uint32_t **kept)
     return 0;
 }
 
-/* Lowers the number of slots by a part of what may be possible, again and again, by smaller parts when one was too much. */
+/* Lowers the number of slots by a part of what may be possible, again and again, by smaller parts when one was too
+ * much. */
 int pccl__circuits_improve(struct pccl__circuits *all)
 {
     struct mover mover = {.all = all};

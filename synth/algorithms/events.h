@@ -26,8 +26,8 @@ struct pccl__events {
 
 /* 0 or PCCL_ERR_MEMORY. */
 int pccl__events_push(struct pccl__events *events, int64_t time_ps, uint32_t subject, uint32_t detail);
-/* Takes out all events of the earliest time, in order of pushing: returns the first one's number (follow `next`, then give
- * it back with pccl__events_release), PCCL_NONE if the queue is empty. */
+/* Takes out all events of the earliest time, in order of pushing: returns the first one's number (follow `next`,
+ * then give it back with pccl__events_release), PCCL_NONE if the queue is empty. */
 uint32_t pccl__events_take(struct pccl__events *events, int64_t *time_ps);
 void pccl__events_release(struct pccl__events *events, uint32_t first);
 void pccl__events_free(struct pccl__events *events);

@@ -1,5 +1,6 @@
-/* Joining two schedules: all-reduce from reduce-scatter and all-gather. No barrier: a chunk starts on its second way as
- * soon as it has ended its first. Where the phases can overlap, the messages are put in the order in which they start. */
+/* Joining two schedules: all-reduce from reduce-scatter and all-gather. No barrier: a chunk starts on its second
+ * way as soon as it has ended its first. Where the phases can overlap, the messages are put in the order in which
+ * they start. */
 #include <stdlib.h>
 
 #include "algorithms/algorithm.h"
@@ -39,8 +40,8 @@ static void order_chunks(const struct pccl_schedule *part, uint32_t pieces, bool
     qsort(order, part->demand->num_chunks, sizeof *order, compare_orders);
 }
 
-/* The pieces of a block are alike, so the second phase may call them as it likes: it begins with those that the first has
- * done first. names: [num_chunks] of the second's chunks in the joined schedule. */
+/* The pieces of a block are alike, so the second phase may call them as it likes: it begins with those that the
+ * first has done first. names: [num_chunks] of the second's chunks in the joined schedule. */
 static int name_chunks(const struct pccl_schedule *first, const struct pccl_schedule *second, uint32_t *names)
 {
     uint32_t n = second->demand->num_chunks, pieces = second->demand->pieces;
@@ -77,7 +78,8 @@ static int append(struct pccl_schedule *joined, const struct pccl_topology *topo
         for (uint32_t k = 0; k < count; k++) {
             renamed[k] = names[chunks[k]];
         }
-        status = pccl_schedule_add(joined, first_step + message->step, paths[message->path], message->reduce, renamed, count);
+        status = pccl_schedule_add(joined, first_step + message->step, paths[message->path], message->reduce, renamed,
+                                   count);
     }
     free(renamed);
     free(paths);
@@ -89,7 +91,7 @@ static uint32_t count_steps(const struct pccl_schedule *schedule)
     return schedule->num_messages > 0 ? schedule->messages[schedule->num_messages - 1].step + 1 : 0;
 }
 
-/* --- putting messages in order of their start ------------------------------------------------------------------- */
+/* --- putting messages in order of their start --------------------------------------------------------------------- */
 
 /* When the messages met so far used a device's state of a chunk: a later write must not overtake either, a later read
  * must not overtake a write. */
@@ -190,7 +192,8 @@ static int overlap(struct pccl_schedule *joined, const struct pccl_topology *top
     uint32_t n = joined->num_messages;
     struct pccl_simulation simulation = {0};
     simulation.start_ps = pccl__array_new(n, sizeof *simulation.start_ps);
-    int status = simulation.start_ps == NULL ? pccl__fail_memory(error) : pccl_simulate(topology, joined, &simulation, error);
+    int status =
+        simulation.start_ps == NULL ? pccl__fail_memory(error) : pccl_simulate(topology, joined, &simulation, error);
     if (status == 0) {
         int64_t first_ends = 0, second_begins = INT64_MAX;
         for (uint32_t m = 0; m < n; m++) {

@@ -1,6 +1,6 @@
-/* Matching: see matching.h. At every real event time (an arrival, a capacity that falls idle) each arc that may have become
- * useful is looked at once: if everything it occupies is idle and its sender has chunks that its receiver neither has nor
- * is about to get, it takes one, the rarest among the first few found. */
+/* Matching: see matching.h. At every real event time (an arrival, a capacity that falls idle) each arc that may
+ * have become useful is looked at once: if everything it occupies is idle and its sender has chunks that its
+ * receiver neither has nor is about to get, it takes one, the rarest among the first few found. */
 #include "algorithms/matching.h"
 
 #include <stdlib.h>
@@ -47,7 +47,7 @@ struct matcher {
     int64_t *quickest_ps;     /* [num_devices] shortest time in which an arc brings it a chunk */
 };
 
-/* --- choosing a chunk for an arc ------------------------------------------------------------------------------------ */
+/* --- choosing a chunk for an arc ---------------------------------------------------------------------------------- */
 
 /* The rarest of the first few chunks in have & ~owned & ~barred, from a word on that differs from sender to sender
  * and from time to time, lest all choose alike. */
@@ -109,7 +109,8 @@ static int start_message(struct matcher *matcher, uint32_t number, uint32_t chun
     matcher->holders[chunk]++;
     matcher->lacking[arc->target]--;
     matcher->missing--;
-    return status != 0 ? status : pccl_schedule_add(matcher->schedule, matcher->step, matcher->paths[number], false, &chunk, 1);
+    return status != 0 ? status
+                       : pccl_schedule_add(matcher->schedule, matcher->step, matcher->paths[number], false, &chunk, 1);
 }
 
 /* Whether a chunk over this arc arrives before the target's quickest arc could have brought it all that it lacks. */
@@ -120,13 +121,13 @@ static bool pays(const struct matcher *matcher, const struct pccl__arc *arc)
            lacking * matcher->quickest_ps[arc->target];
 }
 
-/* Starts a message on the arc if that is possible and useful now; if an occupied resource will be idle for this arc at a
- * time that no idle event announces, plans a retry. */
+/* Starts a message on the arc if that is possible and useful now; if an occupied resource will be idle for this arc
+ * at a time that no idle event announces, plans a retry. */
 static int try_arc(struct matcher *matcher, uint32_t number)
 {
     const struct pccl__arc *arc = &matcher->arcs.arcs[number];
     int64_t possible_ps = matcher->now_ps;
-    bool announced = false;
+    bool announced = matcher->clustered && pccl__clusters_avoid(&matcher->clusters, number);
     for (uint32_t i = 0; i < arc->num_uses; i++) {
         const struct pccl__use *use = &matcher->arcs.uses[arc->first_use + i];
         int64_t idle_ps = matcher->busy_ps[use->resource] - use->offset_ps;
@@ -149,7 +150,7 @@ static int try_arc(struct matcher *matcher, uint32_t number)
     return chunk != PCCL_NONE ? start_message(matcher, number, chunk) : 0;
 }
 
-/* --- the loop over event times ----------------------------------------------------------------------------------------- */
+/* --- the loop over event times ------------------------------------------------------------------------------------ */
 
 static void look_at_sender(struct matcher *matcher, uint32_t device)
 {
@@ -221,7 +222,7 @@ static int match_all(struct matcher *matcher)
     return 0;
 }
 
-/* --- beginning and end ------------------------------------------------------------------------------------------------- */
+/* --- beginning and end -------------------------------------------------------------------------------------------- */
 
 /* Marks the sources and counts what is missing. Returns false unless every member needs every chunk. */
 static bool mark_holders(struct matcher *matcher)

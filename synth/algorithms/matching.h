@@ -1,5 +1,5 @@
-/* Matching of links and chunks in the time-expanded network, time first (after TACOS, Won et al., arXiv 2304.05301), for
- * chunks that all members need: all-gather, broadcast, barrier; reductions as their mirror images. */
+/* Matching of links and chunks in the time-expanded network, time first (after TACOS, Won et al., arXiv
+ * 2304.05301), for chunks that all members need: all-gather, broadcast, barrier; reductions as their mirror images. */
 #ifndef PCCL__MATCHING_H
 #define PCCL__MATCHING_H
 

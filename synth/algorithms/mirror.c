@@ -6,8 +6,8 @@
 #include "base/array.h"
 #include "base/error.h"
 
-/* Whether every link has one the other way round at the same cost: then a mirror image of a schedule on the topology is as
- * good as one planned on its reverse. */
+/* Whether every link has one the other way round at the same cost: then a mirror image of a schedule on the
+ * topology is as good as one planned on its reverse. */
 static bool is_symmetric(const struct pccl_topology *topology)
 {
     for (uint32_t l = 0; l < topology->num_links; l++) {
@@ -40,11 +40,11 @@ static int run(const struct pccl__problem *problem, const struct pccl_topology *
     return status;
 }
 
-/* The mirror image of what `spread` makes of the request on the reversed graph. forward: what it made on the graph itself,
- * or NULL. */
-static int mirror(const struct pccl__problem *problem, const struct pccl_request *spreading, const struct pccl_request *reducing,
-                  uint32_t pieces, pccl__algorithm *spread, const struct pccl_schedule *forward,
-                  struct pccl_schedule **schedule, struct pccl_error *error)
+/* The mirror image of what `spread` makes of the request on the reversed graph. forward: what it made on the graph
+ * itself, or NULL. */
+static int mirror(const struct pccl__problem *problem, const struct pccl_request *spreading,
+                  const struct pccl_request *reducing, uint32_t pieces, pccl__algorithm *spread,
+                  const struct pccl_schedule *forward, struct pccl_schedule **schedule, struct pccl_error *error)
 {
     struct pccl_topology *reversed = NULL;
     struct pccl_schedule *made = NULL;
@@ -62,7 +62,8 @@ static int mirror(const struct pccl__problem *problem, const struct pccl_request
         status = pccl_demand_create(reducing, pieces, &demand, error);
     }
     if (status == 0) {
-        status = pccl__schedule_reverse(problem, made != NULL ? made : forward, demand, problem->method, schedule, error);
+        status =
+            pccl__schedule_reverse(problem, made != NULL ? made : forward, demand, problem->method, schedule, error);
     }
     pccl_schedule_free(made);
     pccl_topology_free(reversed);
@@ -113,7 +114,7 @@ static int join(const struct pccl__problem *problem, uint32_t pieces, pccl__algo
     return status;
 }
 
-/* --- custom reductions ---------------------------------------------------------------------------------------------------- */
+/* --- custom reductions -------------------------------------------------------------------------------------------- */
 
 /* The parts of a custom reduction: each chunk is combined at one of its targets, in turn, which then has it spread. */
 struct parts {
@@ -135,8 +136,10 @@ static int split_chunks(const struct pccl_demand *pattern, struct parts *parts)
         const struct pccl_chunk *chunk = &pattern->chunks[c];
         uint32_t root = chunk->first_target + (chunk->num_targets > 0 ? c % chunk->num_targets : 0);
         uint32_t num_roots = chunk->num_targets > 0;
-        parts->spreading[c] = (struct pccl_chunk){chunk->bytes, root, num_roots, chunk->first_source, chunk->num_sources};
-        parts->reducing[c] = (struct pccl_chunk){chunk->bytes, chunk->first_source, chunk->num_sources, root, num_roots};
+        parts->spreading[c] =
+            (struct pccl_chunk){chunk->bytes, root, num_roots, chunk->first_source, chunk->num_sources};
+        parts->reducing[c] =
+            (struct pccl_chunk){chunk->bytes, chunk->first_source, chunk->num_sources, root, num_roots};
         parts->casting[c] = (struct pccl_chunk){chunk->bytes, root, num_roots, chunk->first_target, chunk->num_targets};
         parts->single = parts->single && chunk->num_targets <= 1;
     }

@@ -22,7 +22,7 @@ void pccl__network_set_bytes(struct pccl__network *network, int64_t bytes)
     }
 }
 
-/* --- costs ---------------------------------------------------------------------------------------------------------- */
+/* --- costs -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t find_speed(struct pccl__network *network, int64_t ps_per_mib)
 {
@@ -87,7 +87,7 @@ static void set_costs(struct pccl__network *network)
     }
 }
 
-/* --- distances ------------------------------------------------------------------------------------------------------ */
+/* --- distances ---------------------------------------------------------------------------------------------------- */
 
 /* Arcs by target, as the distances to a target are found backwards. */
 struct incoming {
@@ -113,9 +113,10 @@ static void list_incoming(const struct pccl__network *network, struct incoming *
     incoming->first[0] = 0;
 }
 
-/* Label correcting with a queue; with equal costs every device enters it once. Returns false if a distance is too long. */
-static bool measure(const struct pccl__network *network, const struct incoming *incoming, uint32_t target, uint32_t *queue,
-                    uint8_t *queued)
+/* Label correcting with a queue; with equal costs every device enters it once. Returns false if a distance is too
+ * long. */
+static bool measure(const struct pccl__network *network, const struct incoming *incoming, uint32_t target,
+                    uint32_t *queue, uint8_t *queued)
 {
     uint16_t *distance = network->distance + (size_t)target * network->num_devices;
     uint32_t head = 0, count = 1, room = network->num_devices;
@@ -153,7 +154,8 @@ static int measure_all(struct pccl__network *network, const struct pccl__problem
     uint8_t *queued = pccl__array_new(network->num_devices, sizeof *queued);
     network->distance = malloc((size_t)network->num_devices * network->num_devices * sizeof *network->distance);
     int status = 0;
-    if (incoming.first == NULL || incoming.arcs == NULL || queue == NULL || queued == NULL || network->distance == NULL) {
+    if (incoming.first == NULL || incoming.arcs == NULL || queue == NULL || queued == NULL ||
+        network->distance == NULL) {
         status = pccl__fail_memory(error);
     } else {
         list_incoming(network, &incoming);
@@ -170,7 +172,7 @@ static int measure_all(struct pccl__network *network, const struct pccl__problem
     return status;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------- */
+/* --- all of it ---------------------------------------------------------------------------------------------------- */
 
 int pccl__network_create(const struct pccl__problem *problem, int64_t bytes, bool equal, struct pccl__network *network,
                          struct pccl_error *error)
@@ -196,7 +198,8 @@ int pccl__network_create(const struct pccl__problem *problem, int64_t bytes, boo
     network->arc_cost = pccl__array_new(arcs->num_arcs, sizeof *network->arc_cost);
     if (network->speeds == NULL || network->hold_slots == NULL || network->use_speed == NULL ||
         network->use_offset == NULL || network->use_fixed == NULL || network->arc_target == NULL ||
-        network->arc_only == NULL || network->arc_speed == NULL || network->arc_latency == NULL || network->arc_cost == NULL) {
+        network->arc_only == NULL || network->arc_speed == NULL || network->arc_latency == NULL ||
+        network->arc_cost == NULL) {
         return pccl__fail_memory(error);
     }
     list_speeds(network);

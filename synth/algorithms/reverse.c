@@ -12,7 +12,7 @@ struct mirror {
     const struct pccl_schedule *forward;
     struct pccl_schedule *backward;
     struct pccl_error *error;
-    bool same_links;      /* the forward schedule was made on the reversed topology: link numbers stand for themselves */
+    bool same_links; /* the forward schedule was made on the reversed topology: link numbers stand for themselves */
     uint32_t *paths;      /* [forward paths] path in `backward`, PCCL_NONE until first used */
     uint32_t *links;      /* [max_links] scratch */
     uint32_t max_links;
@@ -117,7 +117,8 @@ static int turn_message(struct mirror *mirror, const struct pccl_message *messag
         }
         if (test_and_set(mirror->sent, sender) && reduces) {
             return pccl__fail(mirror->error, PCCL_ERR_UNSUPPORTED,
-                              "chunk %u reaches device %u twice, so its way cannot be reversed", chunks[i], there->target);
+                              "chunk %u reaches device %u twice, so its way cannot be reversed", chunks[i],
+                              there->target);
         }
         if (test_and_set(mirror->has, state_bit(mirror, there->source, chunks[i])) && reduces) {
             mirror->again[num_again++] = chunks[i];

@@ -22,7 +22,8 @@ int64_t pccl__slots_length(const int64_t *speeds, uint32_t num_speeds, int64_t l
 /* Slots that a time takes, rounded up. */
 uint32_t pccl__slots_count(int64_t time_ps, int64_t slot_ps);
 
-/* Room for about num_slots slots to begin with. 0 or PCCL_ERR_MEMORY. Freed with pccl__slots_free, also after an error. */
+/* Room for about num_slots slots to begin with. 0 or PCCL_ERR_MEMORY. Freed with pccl__slots_free, also after an
+ * error. */
 int pccl__slots_create(struct pccl__slots *slots, uint32_t num_timelines, uint64_t num_slots);
 void pccl__slots_free(struct pccl__slots *slots);
 
@@ -62,7 +63,8 @@ static inline uint32_t pccl__slots_next(const struct pccl__slots *slots, uint32_
 }
 
 /* The first run of `length` free slots that begins at or after `from`. */
-static inline uint32_t pccl__slots_find(const struct pccl__slots *slots, uint32_t timeline, uint32_t from, uint32_t length)
+static inline uint32_t pccl__slots_find(const struct pccl__slots *slots, uint32_t timeline, uint32_t from,
+                                        uint32_t length)
 {
     if (length == 0) {
         return from;

@@ -1,6 +1,7 @@
-/* Symmetry: see symmetry.h. A block to offset v needs one step for each link of a shortest way; as the group commutes, the
- * steps may come in any order. A slot serves each kind of link once and each block once: that is to colour the edges of a
- * bipartite multigraph (blocks, kinds of links), and by König's theorem as many colours do as its largest degree. */
+/* Symmetry: see symmetry.h. A block to offset v needs one step for each link of a shortest way; as the group
+ * commutes, the steps may come in any order. A slot serves each kind of link once and each block once: that is to
+ * colour the edges of a bipartite multigraph (blocks, kinds of links), and by König's theorem as many colours do as
+ * its largest degree. */
 #include "algorithms/symmetry.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ struct planner {
     size_t words;
 };
 
-/* --- ways ------------------------------------------------------------------------------------------------------------- */
+/* --- ways --------------------------------------------------------------------------------------------------------- */
 
 static uint32_t add(const struct planner *planner, uint32_t a, uint32_t b)
 {
@@ -129,7 +130,7 @@ static void choose_ways(struct planner *planner)
     }
 }
 
-/* --- slots --------------------------------------------------------------------------------------------------------------- */
+/* --- slots -------------------------------------------------------------------------------------------------------- */
 
 /* The step of a block in a slot. */
 static uint32_t step_in_slot(const struct planner *planner, uint32_t offset, uint32_t slot)
@@ -160,8 +161,8 @@ static uint32_t next_free(const struct planner *planner, uint32_t kind, uint32_t
     return from;
 }
 
-/* Makes slot `wanted`, taken on the kind, free there: its step moves to slot `spare`, what the same block does then moves
- * to `wanted`, and so on along the chain of these two slots. */
+/* Makes slot `wanted`, taken on the kind, free there: its step moves to slot `spare`, what the same block does then
+ * moves to `wanted`, and so on along the chain of these two slots. */
 static void swap_chain(struct planner *planner, uint32_t kind, uint32_t wanted, uint32_t spare)
 {
     const struct pccl__symmetric_plan *plan = planner->plan;
@@ -239,7 +240,7 @@ static int order_steps(struct planner *planner)
     return 0;
 }
 
-/* --- the plan ---------------------------------------------------------------------------------------------------------------- */
+/* --- the plan ----------------------------------------------------------------------------------------------------- */
 
 static int make_steps(struct planner *planner)
 {
@@ -346,7 +347,7 @@ void pccl__symmetric_plan_extract(const struct pccl__symmetric_plan *plan, uint3
     }
 }
 
-/* --- a whole schedule ---------------------------------------------------------------------------------------------------- */
+/* --- a whole schedule --------------------------------------------------------------------------------------------- */
 
 struct way_out {
     uint32_t offset, link;
@@ -370,7 +371,8 @@ static int list_paths(const struct pccl__symmetric_plan *plan, const struct pccl
     for (uint32_t device = 0; device < topology->num_devices && status == 0; device++) {
         for (uint32_t i = 0; i < plan->num_kinds; i++) {
             uint32_t link = topology->out_links[topology->first_out[device] + i];
-            out[i] = (struct way_out){pccl__translation_subtract(&plan->translation, topology->links[link].target, device), link};
+            out[i] = (struct way_out){
+                pccl__translation_subtract(&plan->translation, topology->links[link].target, device), link};
         }
         qsort(out, plan->num_kinds, sizeof *out, compare_ways_out);
         for (uint32_t i = 0; i < plan->num_kinds && status == 0; i++) {
@@ -399,8 +401,8 @@ static int write_messages(const struct pccl__symmetric_plan *plan, const struct 
             uint32_t device = pccl__translation_add(&plan->translation, source, step->gone);
             uint32_t target = pccl__translation_add(&plan->translation, source, step->offset);
             uint32_t chunk = rank[source] * n + rank[target];
-            status = pccl_schedule_add(schedule, step->slot, paths[(size_t)device * plan->num_kinds + step->kind], false,
-                                       &chunk, 1);
+            status = pccl_schedule_add(schedule, step->slot, paths[(size_t)device * plan->num_kinds + step->kind],
+                                       false, &chunk, 1);
         }
     }
     free(paths);

@@ -7,8 +7,8 @@
 
 #define PCCL__MAX_FACTORS 24
 
-/* A commutative group that moves any device to any other, as digits of the device number (the last runs fastest) that are
- * added without carry. */
+/* A commutative group that moves any device to any other, as digits of the device number (the last runs fastest)
+ * that are added without carry. */
 struct pccl__translation {
     uint32_t num_factors;
     uint32_t extents[PCCL__MAX_FACTORS];
@@ -17,8 +17,9 @@ struct pccl__translation {
 uint32_t pccl__translation_add(const struct pccl__translation *translation, uint32_t a, uint32_t b);
 uint32_t pccl__translation_subtract(const struct pccl__translation *translation, uint32_t a, uint32_t b);
 
-/* Looks for translations that map the topology onto itself, links with their costs: those of a declared grid first, then
- * of any grid of up to three dimensions or all of extent two. Each guess is checked link by link. False if none is. */
+/* Looks for translations that map the topology onto itself, links with their costs: those of a declared grid first,
+ * then of any grid of up to three dimensions or all of extent two. Each guess is checked link by link. False if
+ * none is. */
 bool pccl__translation_find(const struct pccl_topology *topology, struct pccl__translation *translation);
 
 /* A step of a block on its way: over the link of a kind, in a slot. */

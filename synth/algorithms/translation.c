@@ -50,8 +50,8 @@ static int compare_outlooks(const void *a, const void *b)
     return left->ps_per_mib < right->ps_per_mib ? -1 : left->ps_per_mib > right->ps_per_mib;
 }
 
-static uint32_t look_out(const struct pccl_topology *topology, const struct pccl__translation *translation, uint32_t device,
-                         struct outlook *outlooks)
+static uint32_t look_out(const struct pccl_topology *topology, const struct pccl__translation *translation,
+                         uint32_t device, struct outlook *outlooks)
 {
     uint32_t count = 0;
     for (uint32_t i = topology->first_out[device]; i < topology->first_out[device + 1]; i++) {

@@ -1,5 +1,5 @@
-/* Unicast: see unicast.h. The slots chosen give the order of the messages; the simulator and the executor then start each
- * as early as it can in that order. */
+/* Unicast: see unicast.h. The slots chosen give the order of the messages; the simulator and the executor then
+ * start each as early as it can in that order. */
 #include "algorithms/unicast.h"
 
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static bool list_moving(struct unicast *unicast)
     return true;
 }
 
-/* --- the order of the chunks -------------------------------------------------------------------------------------------- */
+/* --- the order of the chunks -------------------------------------------------------------------------------------- */
 
 /* Stable sort by distance, the farthest first. */
 static int sort_farthest(struct unicast *unicast)
@@ -92,7 +92,7 @@ static int sort_farthest(struct unicast *unicast)
     return 0;
 }
 
-/* --- making messages ------------------------------------------------------------------------------------------------------ */
+/* --- making messages ---------------------------------------------------------------------------------------------- */
 
 static int place_chunk(struct unicast *unicast, uint32_t chunk, bool detours)
 {
@@ -107,8 +107,8 @@ static int place_chunk(struct unicast *unicast, uint32_t chunk, bool detours)
         uint32_t *path = &unicast->paths[finder->hops[i].arc];
         if (*path == PCCL_NONE) {
             const struct pccl__arc *arc = &network->arcs.arcs[finder->hops[i].arc];
-            *path = pccl_schedule_path(unicast->schedule, unicast->problem->topology, network->arcs.links + arc->first_link,
-                                       arc->num_links);
+            *path = pccl_schedule_path(unicast->schedule, unicast->problem->topology,
+                                       network->arcs.links + arc->first_link, arc->num_links);
             status = *path == PCCL_NONE ? PCCL_ERR_MEMORY : 0;
         }
         if (status == 0) {
@@ -118,8 +118,8 @@ static int place_chunk(struct unicast *unicast, uint32_t chunk, bool detours)
     return status;
 }
 
-/* Sorts by step in place (each message goes straight to the bucket of its step): the largest schedules leave no room for
- * anything beside them. The order within a step does not matter, as its messages share nothing. */
+/* Sorts by step in place (each message goes straight to the bucket of its step): the largest schedules leave no
+ * room for anything beside them. The order within a step does not matter, as its messages share nothing. */
 static int sort_messages(struct pccl_schedule *schedule)
 {
     uint32_t last = 0;
@@ -179,7 +179,7 @@ static int place_all(struct unicast *unicast)
     return status == 0 ? sort_messages(unicast->schedule) : status;
 }
 
-/* --- beginning and end ------------------------------------------------------------------------------------------------------ */
+/* --- beginning and end -------------------------------------------------------------------------------------------- */
 
 static int open_unicast(struct unicast *unicast, struct pccl_error *error)
 {
@@ -190,7 +190,8 @@ static int open_unicast(struct unicast *unicast, struct pccl_error *error)
     if (!list_moving(unicast)) {
         return pccl__reject(error, "only for chunks with one source and one target");
     }
-    int status = pccl__network_create(unicast->problem, unicast->largest_bytes, unicast->equal, &unicast->network, error);
+    int status =
+        pccl__network_create(unicast->problem, unicast->largest_bytes, unicast->equal, &unicast->network, error);
     if (status != 0) {
         return status;
     }

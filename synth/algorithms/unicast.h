@@ -1,5 +1,5 @@
-/* Chunks with one source and one target each (all-to-all, scatter, gather, any such pattern), one after the other, each by
- * the way on which it arrives soonest. */
+/* Chunks with one source and one target each (all-to-all, scatter, gather, any such pattern), one after the other,
+ * each by the way on which it arrives soonest. */
 #ifndef PCCL__UNICAST_H
 #define PCCL__UNICAST_H
 

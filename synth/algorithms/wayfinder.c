@@ -19,7 +19,8 @@ int pccl__wayfinder_create(struct pccl__wayfinder *finder, struct pccl__network 
     finder->heap = pccl__array_new((size_t)network->arcs.num_arcs + n + 1, sizeof *finder->heap);
     finder->hops = pccl__array_new(n, sizeof *finder->hops);
     if (finder->arrival == NULL || finder->via == NULL || finder->start == NULL || finder->stamp == NULL ||
-        finder->closed == NULL || finder->layer == NULL || finder->next_layer == NULL || finder->heap == NULL || finder->hops == NULL) {
+        finder->closed == NULL || finder->layer == NULL || finder->next_layer == NULL || finder->heap == NULL ||
+        finder->hops == NULL) {
         return PCCL_ERR_MEMORY;
     }
     return pccl__slots_create(&finder->slots, network->arcs.num_resources, num_slots);
@@ -105,7 +106,7 @@ static void begin(struct pccl__wayfinder *finder, uint32_t source)
     finder->arrival[source] = 0;
 }
 
-/* --- shortest ways of equal hops: layer by layer ----------------------------------------------------------------------- */
+/* --- shortest ways of equal hops: layer by layer ------------------------------------------------------------------ */
 
 static void search_layers(struct pccl__wayfinder *finder, uint32_t source, uint32_t target)
 {
@@ -137,7 +138,7 @@ static void search_layers(struct pccl__wayfinder *finder, uint32_t source, uint3
     }
 }
 
-/* --- any ways: best first, by arrival plus what is still to go ------------------------------------------------------- */
+/* --- any ways: best first, by arrival plus what is still to go ---------------------------------------------------- */
 
 static void push(struct pccl__wayfinder *finder, uint64_t key)
 {
@@ -210,7 +211,7 @@ static void search_best(struct pccl__wayfinder *finder, uint32_t source, uint32_
     }
 }
 
-/* --- from many to the first of many: by arrival alone ------------------------------------------------------------------ */
+/* --- from many to the first of many: by arrival alone ------------------------------------------------------------- */
 
 /* Returns the device reached or PCCL_NONE. */
 static uint32_t search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders, const bool *wanted)
@@ -245,7 +246,7 @@ static uint32_t search_nearest(struct pccl__wayfinder *finder, const struct pccl
     return PCCL_NONE;
 }
 
-/* --- the way itself ----------------------------------------------------------------------------------------------------- */
+/* --- the way itself ----------------------------------------------------------------------------------------------- */
 
 /* Writes down the hops by which `target` was reached, from the source or, if since is given, from a holder on. */
 static void trace(struct pccl__wayfinder *finder, uint32_t target, const uint32_t *since, uint32_t source)
@@ -277,7 +278,8 @@ int pccl__wayfinder_search(struct pccl__wayfinder *finder, uint32_t source, uint
     return 0;
 }
 
-int pccl__wayfinder_search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders, const bool *wanted)
+int pccl__wayfinder_search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders,
+                                   const bool *wanted)
 {
     uint32_t target = search_nearest(finder, holders, wanted);
     if (target == PCCL_NONE) {
@@ -293,8 +295,9 @@ int pccl__wayfinder_take(struct pccl__wayfinder *finder)
     for (uint32_t i = 0; i < finder->num_hops; i++) {
         const struct pccl__arc *arc = &network->arcs.arcs[finder->hops[i].arc];
         for (uint32_t u = arc->first_use; u < arc->first_use + arc->num_uses; u++) {
-            int status = pccl__slots_take(&finder->slots, network->arcs.uses[u].resource,
-                                          finder->hops[i].start + network->use_offset[u], pccl__network_hold(network, u));
+            int status =
+                pccl__slots_take(&finder->slots, network->arcs.uses[u].resource,
+                                 finder->hops[i].start + network->use_offset[u], pccl__network_hold(network, u));
             if (status != 0) {
                 return status;
             }

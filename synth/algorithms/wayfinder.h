@@ -1,5 +1,5 @@
-/* Earliest arrival in the time-expanded network: the way by which a chunk gets from one device to another soonest, given
- * what earlier chunks have taken. Devices store and forward; an arc through switches is held from end to end. */
+/* Earliest arrival in the time-expanded network: the way by which a chunk gets from one device to another soonest,
+ * given what earlier chunks have taken. Devices store and forward; an arc through switches is held from end to end. */
 #ifndef PCCL__WAYFINDER_H
 #define PCCL__WAYFINDER_H
 
@@ -43,7 +43,8 @@ struct pccl__holders {
 
 /* Finds hops from whichever holder serves best to whichever of the wanted devices (none of them a holder) is reached
  * first, over any ways. Takes nothing. 0 or PCCL_ERR_UNREACHABLE. */
-int pccl__wayfinder_search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders, const bool *wanted);
+int pccl__wayfinder_search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders,
+                                   const bool *wanted);
 
 /* Takes the slots of the hops found. */
 int pccl__wayfinder_take(struct pccl__wayfinder *finder);

@@ -23,7 +23,8 @@ static void measure(struct pccl__ways *ways, uint32_t target)
         uint32_t at = ways->queue[head++], vertex = at + topology->num_devices;
         for (uint32_t i = topology->first_in[vertex]; i < topology->first_in[vertex + 1]; i++) {
             uint32_t from = topology->links[topology->in_links[i]].source;
-            if (is_switch(ways, from) && hops[from - topology->num_devices] == UINT16_MAX && hops[at] + 1 < UINT16_MAX) {
+            if (is_switch(ways, from) && hops[from - topology->num_devices] == UINT16_MAX &&
+                hops[at] + 1 < UINT16_MAX) {
                 hops[from - topology->num_devices] = hops[at] + 1;
                 ways->queue[tail++] = from - topology->num_devices;
             }
@@ -64,7 +65,7 @@ void pccl__ways_free(struct pccl__ways *ways)
     *ways = (struct pccl__ways){0};
 }
 
-/* --- between switches: listed once for each pair --------------------------------------------------------------------- */
+/* --- between switches: listed once for each pair ------------------------------------------------------------------ */
 
 static uint32_t hops_between(const struct pccl__ways *ways, uint32_t from, uint32_t to)
 {
@@ -83,14 +84,15 @@ static bool passes(const struct pccl__ways *ways, const uint32_t *trail, uint32_
     return false;
 }
 
-/* Depth first over ways of exactly `left` more links to switch `to`; trail holds the links so far. Appends complete ways to
- * the pool and counts them at pool[head]. */
+/* Depth first over ways of exactly `left` more links to switch `to`; trail holds the links so far. Appends complete
+ * ways to the pool and counts them at pool[head]. */
 static int extend(struct pccl__ways *ways, uint32_t at, uint32_t to, uint32_t *trail, uint32_t depth, uint32_t left,
                   uint32_t head)
 {
     const struct pccl_topology *topology = ways->topology;
     if (left == 0) {
-        uint32_t *grown = pccl__array_grow(ways->pool, &ways->pool_room, (uint64_t)ways->pool_size + depth + 1, sizeof *grown);
+        uint32_t *grown =
+            pccl__array_grow(ways->pool, &ways->pool_room, (uint64_t)ways->pool_size + depth + 1, sizeof *grown);
         if (grown == NULL) {
             return PCCL_ERR_MEMORY;
         }
@@ -138,7 +140,7 @@ static uint32_t list_inner(struct pccl__ways *ways, uint32_t from, uint32_t to)
     return *known - 1;
 }
 
-/* --- between devices ----------------------------------------------------------------------------------------------------- */
+/* --- between devices ---------------------------------------------------------------------------------------------- */
 
 /* Links of the shortest way that begins with `first` and ends with `last`, UINT32_MAX if there is none. */
 static uint32_t count_links(const struct pccl__ways *ways, uint32_t first, uint32_t last)

@@ -1,6 +1,7 @@
-/* Ways: the sequences of links by which one message can go from one device to another without a stop: the network's own
- * route where it routes by itself, else every shortest way through switches or, with detours, every way not longer than the
- * longest of all shortest ways (up to a limit): in a dragonfly a detour over another router can be better than the shortest way. */
+/* Ways: the sequences of links by which one message can go from one device to another without a stop: the network's
+ * own route where it routes by itself, else every shortest way through switches or, with detours, every way not
+ * longer than the longest of all shortest ways (up to a limit): in a dragonfly a detour over another router can be
+ * better than the shortest way. */
 #ifndef PCCL__WAYS_H
 #define PCCL__WAYS_H
 
