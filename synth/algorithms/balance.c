@@ -6,7 +6,7 @@
 #include "base/array.h"
 
 #define PRICE_BITS 20
-#define SWEEPS 4
+#define SWEEPS 3
 #define EVEN 4096 /* unit of an even share of the load */
 
 /* (load / par)^32, at most 2^32, with PRICE_BITS bits after the point: so steep that the sum over a way tells of

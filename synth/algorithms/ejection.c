@@ -9,8 +9,7 @@
 #include "base/random.h"
 
 #define NOBODY UINT32_MAX
-#define CHAIN_LENGTH 24 /* ejections allowed for each message that is to move, on average */
-#define PUSH_TRIES 32   /* slots looked at for one whose holder can go elsewhere */
+#define CHAIN_LENGTH 96 /* ejections allowed for each message that is to move, on average */
 
 /* Moves messages that begin at or after `limit` before it. */
 struct mover {
@@ -80,72 +79,28 @@ static void eject(struct mover *mover, uint32_t number, uint32_t slot)
     }
 }
 
-/* A free slot before the limit for all links of a circuit, or NOBODY; looked for from anywhere. */
-static uint32_t find_free(struct mover *mover, uint32_t number)
+/* Gives a circuit a free slot, or one where a single other must leave, or any; beginning anywhere, lest chains go in
+ * circles. */
+static void find_seat(struct mover *mover, uint32_t number)
 {
     size_t words = (mover->limit + 63) / 64, w = pccl__random_below(&mover->random, (uint32_t)words);
+    uint32_t candidate = NOBODY;
     for (size_t k = 0; k < words; k++, w = w + 1 < words ? w + 1 : 0) {
         uint64_t free, one;
         compare_word(mover, &mover->all->circuits[number], w, &free, &one);
         if (free != 0) {
-            return (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(free);
+            seat(mover, number, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(free));
+            return;
+        }
+        if (one != 0 && candidate == NOBODY) {
+            uint32_t turn = pccl__random_below(&mover->random, 64);
+            uint64_t above = one >> turn << turn;
+            candidate = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(above != 0 ? above : one);
         }
     }
-    return NOBODY;
-}
-
-/* The one circuit in the way of another in a slot where one of its links is taken. */
-static uint32_t find_blocker(const struct mover *mover, uint32_t number, uint32_t slot)
-{
-    const struct pccl__circuits *all = mover->all;
-    const struct pccl__circuit *circuit = &all->circuits[number];
-    uint32_t blocker = NOBODY;
-    for (uint32_t i = 0; i < circuit->count && blocker == NOBODY; i++) {
-        uint32_t capacity = all->topology->links[all->pool[circuit->first + i]].capacity;
-        blocker = mover->holder[(size_t)capacity * mover->width + slot];
-    }
-    return blocker;
-}
-
-/* Gives a circuit a slot where a single other is in its way that has a free slot elsewhere; failing that, the last such
- * slot looked at, and the other has to go. Returns false if there are no slots with a single other. */
-static bool push_aside(struct mover *mover, uint32_t number)
-{
-    size_t words = (mover->limit + 63) / 64, w = pccl__random_below(&mover->random, (uint32_t)words);
-    uint32_t tries = PUSH_TRIES, last = NOBODY;
-    for (size_t k = 0; k < words && tries > 0; k++, w = w + 1 < words ? w + 1 : 0) {
-        uint64_t free, one;
-        compare_word(mover, &mover->all->circuits[number], w, &free, &one);
-        for (; one != 0 && tries > 0; one &= one - 1, tries--) {
-            last = (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(one);
-            uint32_t blocker = find_blocker(mover, number, last), elsewhere = find_free(mover, blocker);
-            if (elsewhere != NOBODY) {
-                unseat(mover, blocker);
-                mover->num_queued--;
-                seat(mover, blocker, elsewhere);
-                seat(mover, number, last);
-                return true;
-            }
-        }
-    }
-    if (last != NOBODY) {
-        eject(mover, number, last);
-        seat(mover, number, last);
-    }
-    return last != NOBODY;
-}
-
-static void find_seat(struct mover *mover, uint32_t number)
-{
-    uint32_t slot = find_free(mover, number);
-    if (slot == NOBODY && push_aside(mover, number)) {
-        return;
-    }
-    if (slot == NOBODY) {
-        slot = pccl__random_below(&mover->random, mover->limit);
-        eject(mover, number, slot);
-    }
-    seat(mover, number, slot);
+    candidate = candidate == NOBODY ? pccl__random_below(&mover->random, mover->limit) : candidate;
+    eject(mover, number, candidate);
+    seat(mover, number, candidate);
 }
 
 /* Returns whether all have found a place before the limit. */
@@ -225,7 +180,7 @@ int pccl__circuits_improve(struct pccl__circuits *all)
         return status;
     }
     status = open_mover(&mover, &kept);
-    for (uint32_t part = 4; status == 0 && part <= 16 && all->num_slots > least;) {
+    for (uint32_t part = 8; status == 0 && part <= 32 && all->num_slots > least;) {
         for (uint32_t i = 0; i < all->num_circuits; i++) {
             kept[i] = all->circuits[i].slot;
         }
