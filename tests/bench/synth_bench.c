@@ -31,7 +31,8 @@ struct bench_case {
     uint32_t pieces;
 };
 
-/* unit: all links alike, no latency, no overhead; a makespan in slots is then makespan / (time of one block on a link). */
+/* unit: all links alike, no latency, no overhead; a makespan in slots is then makespan / (time of one block on a
+ * link). */
 static const struct bench_case cases[] = {
     {"alltoall mesh 32x16", "mesh:32x16:unit", PCCL_ALLTOALL, 0, false, MIB, "unicast:farthest", 1},
     {"alltoall torus 32x16", "torus:32x16:unit", PCCL_ALLTOALL, 0, false, MIB, "unicast:farthest", 1},
@@ -41,7 +42,8 @@ static const struct bench_case cases[] = {
     {"alltoall hypercube 2^9 by symmetry", "hypercube:9:unit", PCCL_ALLTOALL, 0, false, MIB, "symmetry", 1},
     {"alltoall torus 16x16x16 one rank", "torus:16x16x16:unit", PCCL_ALLTOALL, 0, false, MIB, ONE_RANK, 1},
     {"alltoall hypercube 2^12 one rank", "hypercube:12:unit", PCCL_ALLTOALL, 0, false, MIB, ONE_RANK, 1},
-    {"alltoall fat tree 32x16, 16 spines", "fattree:32x16:spines=16:unit", PCCL_ALLTOALL, 0, false, MIB, "circuits:rotated", 1},
+    {"alltoall fat tree 32x16, 16 spines", "fattree:32x16:spines=16:unit", PCCL_ALLTOALL, 0, false, MIB,
+     "circuits:rotated", 1},
     {"alltoall dragonfly 33x8x4", "dragonfly:33x8x4:unit", PCCL_ALLTOALL, 0, false, MIB, "circuits:longest", 1},
     {"alltoall mesh 32x32", "mesh:32x32:unit", PCCL_ALLTOALL, 0, false, MIB, "unicast:farthest", 1},
     {"allgather mesh 32x16", "mesh:32x16:unit", PCCL_ALLGATHER, 0, false, MIB, "matching", 1},
@@ -58,10 +60,14 @@ static const struct bench_case cases[] = {
     {"group 4 edge rows of 16x32", "mesh:16x32:unit", PCCL_ALLTOALL, 128, true, MIB, "unicast:shuffled-detours", 1},
     {"group 8 edge rows of 16x32", "mesh:16x32:unit", PCCL_ALLTOALL, 256, true, MIB, "unicast:shuffled-detours", 1},
     {"group plane of torus 8x8x8", "torus:8x8x8:unit", PCCL_ALLTOALL, 64, true, MIB, "unicast:farthest-detours", 1},
-    {"64 boxes of 8 allgather", "boxes:64x8:bandwidth=200GB/s,50GB/s", PCCL_ALLGATHER, 0, false, 16 * MIB, "matching:filling", 2},
-    {"64 boxes of 8 alltoall", "boxes:64x8:bandwidth=200GB/s,50GB/s", PCCL_ALLTOALL, 0, false, MIB, "unicast:shuffled", 1},
-    {"star 16 allgather 8 B", "star:16:bandwidth=12.5GB/s:latency=50ns:overhead=500ns", PCCL_ALLGATHER, 0, false, 8, "", 1},
-    {"star 16 allgather 64 KiB", "star:16:bandwidth=12.5GB/s:latency=50ns:overhead=500ns", PCCL_ALLGATHER, 0, false, 65536, "", 1},
+    {"64 boxes of 8 allgather", "boxes:64x8:bandwidth=200GB/s,50GB/s", PCCL_ALLGATHER, 0, false, 16 * MIB,
+     "matching:filling", 2},
+    {"64 boxes of 8 alltoall", "boxes:64x8:bandwidth=200GB/s,50GB/s", PCCL_ALLTOALL, 0, false, MIB, "unicast:shuffled",
+     1},
+    {"star 16 allgather 8 B", "star:16:bandwidth=12.5GB/s:latency=50ns:overhead=500ns", PCCL_ALLGATHER, 0, false, 8,
+     "", 1},
+    {"star 16 allgather 64 KiB", "star:16:bandwidth=12.5GB/s:latency=50ns:overhead=500ns", PCCL_ALLGATHER, 0, false,
+     65536, "", 1},
     {"first use alltoall mesh 8x8", "mesh:8x8", PCCL_ALLTOALL, 0, false, 65536, NULL, 1},
     {"first use allgather mesh 8x8", "mesh:8x8", PCCL_ALLGATHER, 0, false, 65536, NULL, 1},
     {"first use allreduce mesh 8x8", "mesh:8x8", PCCL_ALLREDUCE, 0, false, MIB, NULL, 1},
@@ -86,8 +92,8 @@ static uint32_t find_row(const char *method)
 }
 
 /* Makes the schedule of a case; *makespan_ps stays 0 if it was not simulated on the way. */
-static int synthesize(const struct bench_case *which, const struct pccl_topology *topology, const struct pccl_request *request,
-                      struct pccl_schedule **schedule, struct pccl_error *error)
+static int synthesize(const struct bench_case *which, const struct pccl_topology *topology,
+                      const struct pccl_request *request, struct pccl_schedule **schedule, struct pccl_error *error)
 {
     struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
     if (which->method == NULL || which->method[0] == '\0') {
@@ -163,9 +169,9 @@ static int run_case(const struct bench_case *which, struct pccl_error *error)
     struct pccl_bound bound = {0};
     status = pccl_simulate(topology, schedule, &simulation, error);
     status = status == 0 ? pccl_bound_compute(topology, &request, &bound, error) : status;
-    printf("%s,%" PRIu32 ",%s,%.4f,%.1f,%" PRIu32 ",%" PRId64 ",%" PRId64 ",%.4f", which->name, num_ranks, schedule->method,
-           seconds, (double)usage.ru_maxrss / 1024, schedule->num_messages, simulation.makespan_ps, bound.bound_ps,
-           bound.bound_ps > 0 ? (double)simulation.makespan_ps / (double)bound.bound_ps : 0);
+    printf("%s,%" PRIu32 ",%s,%.4f,%.1f,%" PRIu32 ",%" PRId64 ",%" PRId64 ",%.4f", which->name, num_ranks,
+           schedule->method, seconds, (double)usage.ru_maxrss / 1024, schedule->num_messages, simulation.makespan_ps,
+           bound.bound_ps, bound.bound_ps > 0 ? (double)simulation.makespan_ps / (double)bound.bound_ps : 0);
     fflush(stdout);
     status = status == 0 ? pccl_verify_schedule(topology, schedule, which->relays, error) : status;
     printf(",%s\n", status == 0 ? "verified" : "WRONG");

@@ -45,8 +45,9 @@ static inline struct pccl_schedule *plan(const struct pccl_topology *topology, c
         wrong = small ? replay(schedule, topology->num_devices) : NULL;
     }
     if (status != 0 || wrong != NULL) {
-        fail_msg("%s: %s, %s, %u ranks, %u pieces: %s", method, topology->name, pccl_collective_name(request->collective),
-                 request->num_ranks, pieces, wrong != NULL ? wrong : error->message);
+        fail_msg("%s: %s, %s, %u ranks, %u pieces: %s", method, topology->name,
+                 pccl_collective_name(request->collective), request->num_ranks, pieces,
+                 wrong != NULL ? wrong : error->message);
     }
     return schedule;
 }

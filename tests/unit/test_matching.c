@@ -32,11 +32,32 @@ static void serve_all(const char *text, const char *method, bool must)
 static void test_shapes(void **state)
 {
     (void)state;
-    static const char *const shapes[] = {
-        "ring:2", "ring:3", "ring:5", "ring:12", "ring:13", "mesh:7", "mesh:3x5", "mesh:7x6", "torus:2x3", "torus:2x2x2",
-        "torus:3x4x5", "torus:13x2", "hypercube:4", "full:6", "full:7", "star:2", "star:5", "star:12", "fattree:3x4",
-        "fattree:4x3:taper=3", "boxes:3x4", "boxes:2x8:bandwidth=200GB/s,25GB/s", "dragonfly:3x2x2",
-        "torus:5x3:bandwidth=10GB/s,50GB/s", "mesh:4x4:bandwidth=1GB/s,30GB/s:latency=5us,1us", "mesh:3x3:routing=none"};
+    static const char *const shapes[] = {"ring:2",
+                                         "ring:3",
+                                         "ring:5",
+                                         "ring:12",
+                                         "ring:13",
+                                         "mesh:7",
+                                         "mesh:3x5",
+                                         "mesh:7x6",
+                                         "torus:2x3",
+                                         "torus:2x2x2",
+                                         "torus:3x4x5",
+                                         "torus:13x2",
+                                         "hypercube:4",
+                                         "full:6",
+                                         "full:7",
+                                         "star:2",
+                                         "star:5",
+                                         "star:12",
+                                         "fattree:3x4",
+                                         "fattree:4x3:taper=3",
+                                         "boxes:3x4",
+                                         "boxes:2x8:bandwidth=200GB/s,25GB/s",
+                                         "dragonfly:3x2x2",
+                                         "torus:5x3:bandwidth=10GB/s,50GB/s",
+                                         "mesh:4x4:bandwidth=1GB/s,30GB/s:latency=5us,1us",
+                                         "mesh:3x3:routing=none"};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         serve_all(shapes[i], "matching", true);
         serve_all(shapes[i], "matching:filling", false);

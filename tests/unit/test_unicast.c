@@ -30,11 +30,29 @@ static void serve(const char *text, const struct pccl_request *request, bool mus
 static void test_shapes(void **state)
 {
     (void)state;
-    static const char *const shapes[] = {
-        "ring:2", "ring:3", "ring:5", "ring:12", "ring:13", "mesh:7", "mesh:3x5", "torus:2x3", "torus:2x2x2", "torus:3x4x5",
-        "torus:13x2", "hypercube:4", "full:7", "star:2", "star:5", "star:12", "fattree:3x4", "fattree:4x3:taper=3",
-        "fattree:2x3x2", "dragonfly:3x2x2", "dragonfly:5x2x2:unit", "torus:5x3:bandwidth=10GB/s,50GB/s",
-        "mesh:4x4:bandwidth=1GB/s,30GB/s:latency=5us,1us"};
+    static const char *const shapes[] = {"ring:2",
+                                         "ring:3",
+                                         "ring:5",
+                                         "ring:12",
+                                         "ring:13",
+                                         "mesh:7",
+                                         "mesh:3x5",
+                                         "torus:2x3",
+                                         "torus:2x2x2",
+                                         "torus:3x4x5",
+                                         "torus:13x2",
+                                         "hypercube:4",
+                                         "full:7",
+                                         "star:2",
+                                         "star:5",
+                                         "star:12",
+                                         "fattree:3x4",
+                                         "fattree:4x3:taper=3",
+                                         "fattree:2x3x2",
+                                         "dragonfly:3x2x2",
+                                         "dragonfly:5x2x2:unit",
+                                         "torus:5x3:bandwidth=10GB/s,50GB/s",
+                                         "mesh:4x4:bandwidth=1GB/s,30GB/s:latency=5us,1us"};
     static const enum pccl_collective served[] = {PCCL_ALLTOALL, PCCL_SCATTER, PCCL_GATHER};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         struct pccl_topology *topology = open_topology(shapes[i]);
