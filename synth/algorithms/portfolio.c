@@ -18,6 +18,9 @@
 #define LARGE_GROUP 64          /* ranks; above, forecasts are trusted more and near the bound is near enough */
 #define LARGE_GROUP_MESSAGES 4000000
 #define MOST_MESSAGES 1000000   /* of any candidate with a choice of pieces */
+#define REFINED_MESSAGES 16384  /* the same where pieces only even out loads */
+#define FIRST_USE_PIECE 1024    /* smallest piece in bytes */
+#define SMALLEST_PIECE 128
 
 /* A row with a number of pieces, before it is made. */
 struct prospect {
@@ -69,17 +72,18 @@ static uint64_t count_messages(const struct search *search, uint32_t row, uint32
     return ((pccl__rows[row].flags & dense) != 0 ? n * (n - 1) : n - 1) << k;
 }
 
-/* The largest power of two of pieces worth a look, as its exponent: none smaller than a kibibyte, not too many
- * messages. */
+/* The largest power of two of pieces worth a look, as its exponent: none too small, not too many messages. */
 static uint32_t most_pieces_log(const struct search *search, uint32_t row)
 {
-    bool first_use = search->problem.options.effort == PCCL_EFFORT_FIRST_USE;
+    bool first_use = is_first_use(search), refined = pccl__rows[row].cut == PCCL__REFINED;
+    int64_t smallest = first_use ? FIRST_USE_PIECE : SMALLEST_PIECE;
+    uint64_t most = first_use ? FIRST_USE_LARGEST : refined ? REFINED_MESSAGES : MOST_MESSAGES;
     uint32_t k = 0;
-    if (pccl__rows[row].cut == PCCL__WHOLE || search->problem.collective == PCCL_BARRIER) {
+    if (pccl__rows[row].cut == PCCL__WHOLE || (refined && first_use) || search->problem.collective == PCCL_BARRIER) {
         return 0;
     }
-    while (k < MAX_PIECES_LOG && search->problem.block_bytes >> (k + 1) >= 1024 &&
-           count_messages(search, row, k + 1) <= (first_use ? FIRST_USE_LARGEST : MOST_MESSAGES)) {
+    while (k < MAX_PIECES_LOG && search->problem.block_bytes >> (k + 1) >= smallest &&
+           count_messages(search, row, k + 1) <= most) {
         k++;
     }
     return k;

@@ -13,6 +13,7 @@ typedef int64_t pccl__estimate(const struct pccl__problem *problem, uint32_t pie
 enum pccl__cut {
     PCCL__WHOLE,    /* one piece a block */
     PCCL__HALVES,   /* an even number */
+    PCCL__REFINED,  /* one piece a block at first use, else as many as pay while messages are few */
     PCCL__PIPELINED /* as many as pay */
 };
 

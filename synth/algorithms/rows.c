@@ -28,6 +28,7 @@
 #define UNROOTED PCCL__DENSE_UNROOTED
 #define WHOLE PCCL__WHOLE
 #define HALVES PCCL__HALVES
+#define REFINED PCCL__REFINED
 #define PIPELINED PCCL__PIPELINED
 
 /* Families: the algorithm and its forecast. */
@@ -88,10 +89,10 @@ const struct pccl__row pccl__rows[] = {
     {"symmetry", A2A, UNROOTED, WHOLE, SYMMETRY, 0},
     {"circuits:rotated", A2A | GA | SC | CUS, DIRECT | UNROOTED, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
     {"circuits:longest", A2A | GA | SC | CUS, DIRECT | UNROOTED, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
-    {"unicast:farthest", A2A | GA | SC | CUS, UNROOTED, WHOLE, UNICAST, PCCL__FARTHEST},
-    {"unicast:shuffled", A2A | GA | SC | CUS, UNROOTED, WHOLE, UNICAST, PCCL__SHUFFLED},
-    {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED, WHOLE, UNICAST, PCCL__FARTHEST_DETOURS},
-    {"unicast:shuffled-detours", A2A | GA | SC | CUS, UNROOTED, WHOLE, UNICAST, PCCL__SHUFFLED_DETOURS},
+    {"unicast:farthest", A2A | GA | SC | CUS, UNROOTED, REFINED, UNICAST, PCCL__FARTHEST},
+    {"unicast:shuffled", A2A | GA | SC | CUS, UNROOTED, REFINED, UNICAST, PCCL__SHUFFLED},
+    {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED, REFINED, UNICAST, PCCL__FARTHEST_DETOURS},
+    {"unicast:shuffled-detours", A2A | GA | SC | CUS, UNROOTED, REFINED, UNICAST, PCCL__SHUFFLED_DETOURS},
     {"multicast", GATHERS | BAR | CUS, UNROOTED, PIPELINED, MULTICAST, 0},
     {"spanning", ALL, PCCL__FALLBACK, WHOLE, TREE, RANK(PCCL__SPANNING)},
 };
