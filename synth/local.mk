@@ -22,6 +22,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/circuits.h \
 	synth/algorithms/clusters.c \
 	synth/algorithms/clusters.h \
+	synth/algorithms/dimensions.c \
 	synth/algorithms/doubling.c \
 	synth/algorithms/ejection.c \
 	synth/algorithms/estimate.c \

@@ -73,6 +73,11 @@ enum pccl__ring {
     PCCL__BOTH_WAYS /* half of every block in either direction */
 };
 
+enum pccl__dimensions {
+    PCCL__TOGETHER, /* whole blocks, one dimension after the other */
+    PCCL__SPLIT     /* a part of each block for every dimension, which begins with it */
+};
+
 pccl__algorithm pccl__tree_algorithm;      /* treecast.c; kind: enum pccl__shape */
 pccl__algorithm pccl__exchange_algorithm;  /* exchange.c; kind: enum pccl__pattern */
 pccl__algorithm pccl__fold_algorithm;      /* doubling.c; kind: enum pccl__pattern */
@@ -80,6 +85,7 @@ pccl__algorithm pccl__vector_algorithm;    /* doubling.c; kind: enum pccl__patte
 pccl__algorithm pccl__spread_algorithm;    /* pairwise.c; kind: enum pccl__spread */
 pccl__algorithm pccl__transpose_algorithm; /* pairwise.c; kind: enum pccl__pattern */
 pccl__algorithm pccl__ring_algorithm;      /* ring.c; kind: enum pccl__ring */
+pccl__algorithm pccl__dimensions_algorithm; /* dimensions.c; variant: enum pccl__dimensions */
 pccl__algorithm pccl__greedy_algorithm;    /* greedy.c, as is the next */
 pccl__algorithm pccl__greedy_tree_algorithm;
 
@@ -94,6 +100,7 @@ pccl__estimate pccl__estimate_matching;
 pccl__estimate pccl__estimate_multicast;
 pccl__estimate pccl__estimate_unicast;
 pccl__estimate pccl__estimate_symmetry;
+pccl__estimate pccl__estimate_dimensions; /* dimensions.c */
 pccl__estimate pccl__estimate_greedy;
 pccl__estimate pccl__estimate_circuits;
 

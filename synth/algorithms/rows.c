@@ -39,6 +39,7 @@
 #define FOLD pccl__fold_algorithm, pccl__estimate_fold
 #define TRANSPOSE pccl__transpose_algorithm, pccl__estimate_transpose
 #define RING pccl__ring_algorithm, pccl__estimate_ring
+#define DIMENSIONS pccl__dimensions_algorithm, pccl__estimate_dimensions
 #define GREEDY pccl__greedy_algorithm, pccl__estimate_greedy
 #define GREEDY_TREE pccl__greedy_tree_algorithm, pccl__estimate_tree
 #define MATCHING pccl__matching_algorithm, pccl__estimate_matching
@@ -72,6 +73,8 @@ const struct pccl__row pccl__rows[] = {
     {"binomial:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINOMIAL)},
     {"bine", BC | RED | GA | SC | AR, 0, WHOLE, TREE, RANK(PCCL__BINE)},
     {"bine:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINE)},
+    {"dimensions", GATHERS, 0, WHOLE, DIMENSIONS, PCCL__TOGETHER},
+    {"dimensions:split", GATHERS, 0, WHOLE, DIMENSIONS, PCCL__SPLIT},
     {"greedy", AG | RS | AR | BAR, 0, WHOLE, GREEDY, RANK(PCCL__BRUCK)},
     {"greedy:tree", BC | RED | AR, 0, WHOLE, GREEDY_TREE, RANK(PCCL__BINOMIAL)},
     {"ring:rank", GATHERS, DENSE, PIPELINED, RING, RANK(PCCL__ONE_WAY)},
