@@ -75,8 +75,22 @@ tests_fuzz_replay_SOURCES = \
 	tests/fuzz/target_topology.c \
 	tests/fuzz/targets.h
 
-# Figures of the synthesizer, case by case: built by `make check`, run by hand.
+# Figures of the synthesizer, case by case: built by `make check`, run by `make bench` (BENCH=TEXT: only cases whose
+# section or name contains it).
 check_PROGRAMS += tests/bench/synth_bench
+tests_bench_synth_bench_SOURCES = \
+	tests/bench/bench.h \
+	tests/bench/cases.c \
+	tests/bench/measure.c \
+	tests/bench/reference.c \
+	tests/bench/report.c \
+	tests/bench/synth_bench.c
+tests_bench_synth_bench_LDADD = $(LDADD) -lm
+EXTRA_DIST += tests/bench/reference
+.PHONY: bench
+bench: tests/bench/synth_bench
+	tests/bench/synth_bench -o bench.csv -r $(srcdir)/tests/bench/reference '$(BENCH)'
+CLEANFILES += bench.csv
 
 SCRIPT_TESTS = \
 	tests/check/bench.sh \
