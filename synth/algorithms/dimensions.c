@@ -15,9 +15,9 @@
 /* The ranks as a box of their own: what the group uses of the topology's grid. */
 struct box {
     uint32_t num_ranks, num_dimensions;
-    uint32_t extents[PCCL_MAX_DIMENSIONS], strides[PCCL_MAX_DIMENSIONS];
+    uint32_t extents[PCCL_MAX_DIMENSIONS], strides[PCCL_MAX_DIMENSIONS]; /* the smallest stride first */
     bool wraps[PCCL_MAX_DIMENSIONS];
-    uint32_t *rank_at; /* [num_ranks] by position */
+    uint32_t *rank_at; /* [num_ranks] by position, the sum of coordinates times strides */
 };
 
 /* One part of every block on its way through the dimensions. */
@@ -81,9 +81,9 @@ static int open_box(const struct pccl__problem *problem, struct box *box)
     box->rank_at = pccl__array_new(n, sizeof *box->rank_at);
     int status = positions != NULL && box->rank_at != NULL ? 0 : PCCL_ERR_MEMORY;
     uint64_t volume = 1;
-    for (uint32_t d = 0; d < topology->num_dimensions && status == 0; d++) {
+    for (uint32_t d = topology->num_dimensions; d > 0 && status == 0; d--) {
         uint32_t before = box->num_dimensions;
-        add_dimension(problem, d, box, positions + n, positions);
+        add_dimension(problem, d - 1, box, positions + n, positions);
         volume *= box->num_dimensions > before ? box->extents[before] : 1;
         status = volume <= n ? 0 : PCCL_ERR_UNSUPPORTED;
     }
@@ -133,20 +133,49 @@ static bool is_halved(const struct box *box, const struct part *part)
     return box->wraps[dimension] && extent % 2 == 0 && part->step + 1 == extent / 2;
 }
 
-static int64_t step_ps(const struct pccl__problem *problem, const struct box *box, const struct part *part,
-                       uint32_t num_parts)
+/* Time without bytes, and the transfer, of a message of the part's next step. */
+struct cost {
+    int64_t fixed_ps, transfer_ps;
+};
+
+static struct cost find_cost(const struct pccl__problem *problem, const struct box *box, const struct part *part,
+                             uint32_t num_parts)
 {
-    uint32_t dimension = part_dimension(box, part, part->phase);
+    uint32_t from = box->rank_at[0], to = box->rank_at[box->strides[part_dimension(box, part, part->phase)]];
     int64_t bytes = pccl__times_ps(pccl__meter_block(problem) / num_parts + 1, part->num_gathered);
     bytes = is_halved(box, part) && part->num_gathered > 1 ? bytes / 2 : bytes;
-    return pccl__message_ps(problem, box->rank_at[0], box->rank_at[box->strides[dimension]], bytes);
+    int64_t fixed_ps = pccl__message_ps(problem, from, to, 0);
+    return (struct cost){fixed_ps, pccl__message_ps(problem, from, to, bytes) - fixed_ps};
+}
+
+/* Messages that a CPU sends, and receives, in a step. (Along a line, the two directions together make about one.) */
+static uint32_t count_messages(const struct box *box, const struct part *part)
+{
+    return box->wraps[part_dimension(box, part, part->phase)] ? 2 : 1;
+}
+
+/* A long message goes as two, so that the receiver passes on the first half while the second still arrives. */
+static bool is_cut(const struct pccl__problem *problem, const struct box *box, const struct part *part,
+                   uint32_t num_parts, const struct cost *cost)
+{
+    int64_t busy_ps = 2 * num_parts * count_messages(box, part) * pccl__overheads_ps(problem);
+    return part->num_gathered > 1 && cost->transfer_ps > cost->fixed_ps && cost->transfer_ps > busy_ps;
+}
+
+static int64_t step_ps(const struct cost *cost, bool cut)
+{
+    int64_t half_ps = cost->fixed_ps + cost->transfer_ps / 2;
+    return !cut                        ? pccl__add_ps(cost->fixed_ps, cost->transfer_ps)
+           : cost->transfer_ps > half_ps ? cost->transfer_ps
+                                       : half_ps;
 }
 
 /* To the next step. */
 static void advance(const struct pccl__problem *problem, const struct box *box, struct part *part, uint32_t num_parts)
 {
     uint32_t dimension = part_dimension(box, part, part->phase);
-    part->time_ps = pccl__add_ps(part->time_ps, step_ps(problem, box, part, num_parts));
+    struct cost cost = find_cost(problem, box, part, num_parts);
+    part->time_ps = pccl__add_ps(part->time_ps, step_ps(&cost, is_cut(problem, box, part, num_parts, &cost)));
     if (++part->step == count_steps(box, dimension)) {
         part->num_gathered *= box->extents[dimension];
         part->phase++;
@@ -180,17 +209,29 @@ struct course {
     uint32_t num_parts;
 };
 
-/* What the line of `position` that ends there had gathered before this phase: its positions relative to the one whose
- * coordinates in the gathered dimensions are zero. */
+struct lists {
+    uint32_t *offsets; /* [num_ranks] what has been gathered, see list_gathered */
+    uint32_t *chunks;  /* [num_ranks] of the message at hand */
+};
+
+/* Whether the part has gone along the dimension before this phase. */
+static bool is_gathered(const struct box *box, const struct part *part, uint32_t dimension)
+{
+    uint32_t phase = dimension + box->num_dimensions - part->first_dimension;
+    return phase % box->num_dimensions < part->phase;
+}
+
+/* What each position had gathered before this phase: positions relative to the one whose coordinates in the gathered
+ * dimensions are zero, ascending. */
 static void list_gathered(const struct box *box, const struct part *part, uint32_t *offsets)
 {
     uint32_t count = 1;
     offsets[0] = 0;
-    for (uint32_t phase = 0; phase < part->phase; phase++) {
-        uint32_t dimension = part_dimension(box, part, phase), base = count;
-        for (uint32_t i = 1; i < box->extents[dimension]; i++) {
+    for (uint32_t d = 0; d < box->num_dimensions; d++) {
+        uint32_t base = is_gathered(box, part, d) ? count : 0;
+        for (uint32_t i = 1; i < box->extents[d]; i++) {
             for (uint32_t k = 0; k < base; k++) {
-                offsets[count++] = offsets[k] + i * box->strides[dimension];
+                offsets[count++] = offsets[k] + i * box->strides[d];
             }
         }
     }
@@ -206,9 +247,10 @@ static uint32_t find_base(const struct box *box, const struct part *part, uint32
 }
 
 /* From `position` one step up or down the dimension: what the position `part->step` behind it had before this phase. On
- * a ring of even length what comes to the opposite position comes half from either side. */
+ * a ring of even length what comes to the opposite position comes half from either side. Of that again one of num_cuts
+ * shares. */
 static void send_along(struct pccl__writer *writer, const struct box *box, const struct part *part, uint32_t position,
-                       bool up, uint32_t step, const uint32_t *offsets, uint32_t *chunks)
+                       bool up, uint32_t step, uint32_t cut, uint32_t num_cuts, const struct lists *lists)
 {
     uint32_t dimension = part_dimension(box, part, part->phase), extent = box->extents[dimension];
     uint32_t stride = box->strides[dimension], at = position / stride % extent, base = position - at * stride;
@@ -224,19 +266,26 @@ static void send_along(struct pccl__writer *writer, const struct box *box, const
         last = up ? last : half;
     }
     uint32_t origin_base = find_base(box, part, base + origin * stride), count = 0;
-    for (uint32_t i = first; i < last; i++) {
-        chunks[count++] = box->rank_at[origin_base + offsets[i]] * writer->pieces + part->number;
+    uint32_t length = last - first, end = first + length * (cut + 1) / num_cuts;
+    for (uint32_t i = first + length * cut / num_cuts; i < end; i++) {
+        lists->chunks[count++] = box->rank_at[origin_base + lists->offsets[i]] * writer->pieces + part->number;
     }
-    pccl__writer_send(writer, step, box->rank_at[position], box->rank_at[base + next * stride], chunks, count);
+    pccl__writer_send(writer, step, box->rank_at[position], box->rank_at[base + next * stride], lists->chunks,
+                      count);
 }
 
-static void write_step(struct pccl__writer *writer, const struct box *box, const struct part *part, uint32_t step,
-                       uint32_t *offsets, uint32_t *chunks)
+static void write_step(struct pccl__writer *writer, const struct course *course, const struct part *part, uint32_t step,
+                       struct lists *lists)
 {
-    list_gathered(box, part, offsets);
-    for (uint32_t position = 0; position < box->num_ranks; position++) {
-        send_along(writer, box, part, position, true, step, offsets, chunks);
-        send_along(writer, box, part, position, false, step, offsets, chunks);
+    const struct box *box = &course->box;
+    struct cost cost = find_cost(writer->problem, box, part, course->num_parts);
+    uint32_t num_cuts = is_cut(writer->problem, box, part, course->num_parts, &cost) ? 2 : 1;
+    list_gathered(box, part, lists->offsets);
+    for (uint32_t cut = 0; cut < num_cuts; cut++) {
+        for (uint32_t position = 0; position < box->num_ranks; position++) {
+            send_along(writer, box, part, position, true, step, cut, num_cuts, lists);
+            send_along(writer, box, part, position, false, step, cut, num_cuts, lists);
+        }
     }
 }
 
@@ -246,6 +295,7 @@ static void gather(struct pccl__writer *writer, void *context)
     const struct box *box = &course->box;
     struct part parts[PCCL_MAX_DIMENSIONS], *next;
     uint32_t *offsets = pccl__array_new(2 * (size_t)box->num_ranks, sizeof *offsets), step = 0;
+    struct lists lists = {offsets, offsets != NULL ? offsets + box->num_ranks : NULL};
     int64_t time_ps = 0;
     if (offsets == NULL) {
         pccl__writer_fail(writer, PCCL_ERR_MEMORY, "out of memory");
@@ -255,7 +305,7 @@ static void gather(struct pccl__writer *writer, void *context)
     while ((next = find_next(box, parts, course->num_parts)) != NULL && writer->status == 0) {
         step += next->time_ps > time_ps;
         time_ps = next->time_ps;
-        write_step(writer, box, next, step, offsets, offsets + box->num_ranks);
+        write_step(writer, course, next, step, &lists);
         advance(writer->problem, box, next, course->num_parts);
     }
     free(offsets);
@@ -282,8 +332,7 @@ int pccl__dimensions_algorithm(const struct pccl__problem *problem, uint32_t pie
 
 /* --- forecast ----------------------------------------------------------------------------------------------------- */
 
-/* The parts one beside the other, or what the links of a dimension or a CPU have to do in all. (Along a line, the two
- * directions together make about one message a step.) */
+/* The parts one beside the other, or what the links of a dimension or a CPU have to do in all. */
 int64_t pccl__estimate_dimensions(const struct pccl__problem *problem, uint32_t pieces)
 {
     struct box box;
@@ -296,11 +345,10 @@ int64_t pccl__estimate_dimensions(const struct pccl__problem *problem, uint32_t 
         begin_parts(parts, num_parts);
         while ((next = find_next(&box, parts, num_parts)) != NULL) {
             uint32_t dimension = part_dimension(&box, next, next->phase);
-            const struct pccl__route *route =
-                pccl__route(problem, box.rank_at[0], box.rank_at[box.strides[dimension]]);
-            int64_t work_ps = step_ps(problem, &box, next, num_parts) - (route != NULL ? route->latency_ps : 0);
-            load_ps[dimension] = pccl__add_ps(load_ps[dimension], work_ps);
-            busy_ps += (box.wraps[dimension] ? 2 : 1) * pccl__overheads_ps(problem);
+            struct cost cost = find_cost(problem, &box, next, num_parts);
+            int64_t messages = count_messages(&box, next) * (is_cut(problem, &box, next, num_parts, &cost) ? 2 : 1);
+            load_ps[dimension] = pccl__add_ps(load_ps[dimension], cost.transfer_ps);
+            busy_ps += messages * pccl__overheads_ps(problem);
             advance(problem, &box, next, num_parts);
             longest_ps = next->time_ps > longest_ps ? next->time_ps : longest_ps;
             longest_ps = load_ps[dimension] > longest_ps ? load_ps[dimension] : longest_ps;
