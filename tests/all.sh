@@ -9,6 +9,7 @@ mkdir -p "$build/logs"
 build=$(cd "$build" && pwd)
 logs=$build/logs
 . "$source/tests/common.sh"
+stop_with_children
 "$source/tests/packages.sh" tests
 
 # run_units FOLDER PREFIX: every test program of a build that needs no MPI.
@@ -29,7 +30,7 @@ rm -rf "$build/gcc" "$build/clang" "$build/sanitized"
 run build-clang 600 "$source/tests/build.sh" "$build/clang" clang || true
 if run build-sanitized 600 "$source/tests/build.sh" "$build/sanitized" gcc --enable-sanitizers; then
     run_units sanitized sanitized
-    relay sanitized-cli 300 env PCCL="$build/sanitized/pccl" "$source/tests/cli/run.sh"
+    relay sanitized-cli 600 env PCCL="$build/sanitized/pccl" "$source/tests/cli/run.sh"
 fi
 
 run build-gcc 600 "$source/tests/build.sh" "$build/gcc" gcc || {
@@ -42,11 +43,12 @@ for script in bench exports install layers readme; do
     run "check-$script" 120 "$source/tests/check/$script.sh" || true
 done
 
-relay cli 300 "$source/tests/cli/run.sh"
+relay cli 600 "$source/tests/cli/run.sh"
 
 cd "$build/gcc"
 run install 120 make -s install || true
 relay mpi 900 env TEST_FOLDER="$build/mpi" "$source/tests/mpi/run.sh"
+relay cluster 600 env TEST_FOLDER="$build/cluster" "$source/tests/cluster/run.sh"
 relay valgrind 600 env TEST_FOLDER="$build/valgrind" "$source/tests/mpi/valgrind.sh"
 relay programs 600 env TEST_FOLDER="$build/programs" "$source/tests/programs/run.sh"
 run distcheck 900 make -s -j"$(nproc)" distcheck || true

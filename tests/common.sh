@@ -17,6 +17,24 @@ print_log() {
     tail -n 40 "$1" | sed 's/^/    | /'
 }
 
+# stop_with_children: a script that is told to stop also stops the command it waits for, with all that this has started.
+# A shell attends to signals between commands only, or while it waits for one in the background, as `run` and `relay` do.
+stop_with_children() {
+    trap 'trap - TERM INT; kill -s TERM $(descendants $$) 2>/dev/null; exit 143' TERM INT
+}
+
+# descendants PROCESS: the numbers of all processes below it.
+descendants() {
+    ps -e -o pid= -o ppid= | awk -v top="$1" '
+        { parent[$1] = $2 }
+        END {
+            for (process in parent) {
+                for (p = process; p in parent && p != top; p = parent[p]) { }
+                if (p == top && process != top) { print process }
+            }
+        }'
+}
+
 # run NAME SECONDS COMMAND...: PASS if the command succeeds in time, SKIP if it exits with 77, else FAIL and the end of
 # its output. The whole output is kept in $logs/NAME.log.
 run() {
@@ -25,7 +43,8 @@ run() {
     shift 2
     run_start=$(date +%s)
     run_status=0
-    timeout -k 10 "$run_limit" "$@" >"$logs/$run_name.log" 2>&1 </dev/null || run_status=$?
+    timeout -k 10 "$run_limit" "$@" >"$logs/$run_name.log" 2>&1 </dev/null &
+    wait $! || run_status=$?
     run_seconds=$(($(date +%s) - run_start))
     case $run_status in
     0)
@@ -58,7 +77,8 @@ relay() {
         relay_status=0
         timeout -k 10 "$relay_limit" "$@" 2>&1 </dev/null || relay_status=$?
         echo "exit status $relay_status (124: no end after $relay_limit s)"
-    } | tee "$relay_log" | grep --line-buffered -E '^(PASS|FAIL|SKIP|   ) ' || true
+    } | tee "$relay_log" | grep --line-buffered -E '^(PASS|FAIL|SKIP|   ) ' &
+    wait $! || true
     passed=$((passed + $(grep -c '^PASS ' "$relay_log" || true)))
     skipped=$((skipped + $(grep -c '^SKIP ' "$relay_log" || true)))
     relay_failed=$(grep -c '^FAIL ' "$relay_log" || true)

@@ -8,7 +8,7 @@ set -eu
 packages="autoconf automake libtool make gcc libc6-dev pkg-config libopenmpi-dev openmpi-bin libhwloc-dev libcjson-dev"
 case ${1:-} in
 build) ;;
-tests) packages="$packages libcmocka-dev clang valgrind binutils xz-utils hpcc python3-mpi4py" ;;
+tests) packages="$packages libcmocka-dev clang valgrind binutils xz-utils hpcc python3-mpi4py iproute2 ethtool procps" ;;
 *)
     echo "usage: tests/packages.sh build|tests" >&2
     exit 2
