@@ -143,8 +143,8 @@ struct cli_reroute {
     uint32_t num_rerouted; /* paths that take other links than before */
 };
 
-/* The same messages on another topology: vertices are matched by name, paths keep their way where it exists, and follow
- * the new topology's own route where it does not. */
+/* The same messages on another topology: vertices are matched by name, paths keep their way where it exists, follow the
+ * new topology's own route where it does not, and where that has a gap the shortest way round, if devices forward. */
 int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl_topology *from,
                          const struct pccl_topology *to, struct pccl_schedule **rerouted, struct cli_reroute *summary,
                          struct pccl_error *error);

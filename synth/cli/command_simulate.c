@@ -119,8 +119,9 @@ const struct cli_command cli_command_simulate = {
     .num_operands = 1,
     .options = options,
     .details = "With -t, vertices are matched by name. A message keeps its way where the links\n"
-               "exist; elsewhere it takes the way the other network would choose. If there is\n"
-               "none, the schedule cannot run there (exit code 1).\n"
+               "exist; elsewhere it takes the way the other network would choose, or, where a\n"
+               "link of that is missing and devices forward, the shortest way round. If there\n"
+               "is none, the schedule cannot run there (exit code 1).\n"
                "Examples:\n"
                "  pccl simulate gather.json\n"
                "  pccl simulate gather.json -t damaged.json\n",

@@ -8,7 +8,7 @@
 static const struct cli_option options[] = {
     {"json", 0, NULL, "print one JSON object"},
     {"dot", 0, NULL, "print the graph for Graphviz (links that go both ways alike are drawn once)"},
-    {"output", 'o', "FILE", "write the topology as a JSON file that other commands take with -t"},
+    {"output", 'o', "FILE", "write a topology file for -t; with --json or --dot: what those print"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -30,6 +30,17 @@ static void print_classes(const struct metrics *metrics)
     if (metrics->num_classes > METRICS_MAX_CLASSES) {
         printf("            and others\n");
     }
+}
+
+/* Where the numbers of the links come from. */
+static void print_origins(const struct pccl_topology *topology)
+{
+    uint32_t counts[3] = {0};
+    for (uint32_t l = 0; l < topology->num_links; l++) {
+        counts[topology->links[l].origin]++;
+    }
+    printf("costs       %u links measured, %u declared, %u default\n", counts[PCCL_ORIGIN_MEASURED],
+           counts[PCCL_ORIGIN_DECLARED], counts[PCCL_ORIGIN_DEFAULT]);
 }
 
 static void print_bandwidth(FILE *stream, double bytes_per_second)
@@ -54,6 +65,7 @@ static void print_table(const struct pccl_topology *topology, const struct metri
         print_grid(topology);
     }
     print_classes(metrics);
+    print_origins(topology);
     if (metrics->num_shared) {
         printf("shared      %u links share a capacity with others\n", metrics->num_shared);
     }
@@ -81,35 +93,35 @@ static void print_table(const struct pccl_topology *topology, const struct metri
     }
 }
 
-static void print_json(const struct pccl_topology *topology, const struct metrics *metrics)
+static void print_json(FILE *stream, const struct pccl_topology *topology, const struct metrics *metrics)
 {
     char digest[20];
     snprintf(digest, sizeof(digest), "%016llx", (unsigned long long)topology->digest);
-    printf("{");
-    cli_json_string(stdout, "name", topology->name, true);
-    cli_json_integer(stdout, "devices", topology->num_devices, false);
-    cli_json_integer(stdout, "switches", topology->num_vertices - topology->num_devices, false);
-    cli_json_integer(stdout, "links", topology->num_links, false);
-    cli_json_integer(stdout, "links_sharing_capacity", metrics->num_shared, false);
-    cli_json_integer(stdout, "degree_min", metrics->min_degree, false);
-    cli_json_integer(stdout, "degree_max", metrics->max_degree, false);
-    cli_json_integer(stdout, "diameter_hops", metrics->diameter_hops, false);
-    cli_json_integer(stdout, "diameter_ps", metrics->diameter_ps, false);
-    printf(", \"mean_hops\": %.6f, \"distances_sampled\": %s", metrics->mean_hops, metrics->sampled ? "true" : "false");
-    cli_json_integer(stdout, "unreachable_pairs", (int64_t)metrics->unreachable, false);
+    fprintf(stream, "{");
+    cli_json_string(stream, "name", topology->name, true);
+    cli_json_integer(stream, "devices", topology->num_devices, false);
+    cli_json_integer(stream, "switches", topology->num_vertices - topology->num_devices, false);
+    cli_json_integer(stream, "links", topology->num_links, false);
+    cli_json_integer(stream, "links_sharing_capacity", metrics->num_shared, false);
+    cli_json_integer(stream, "degree_min", metrics->min_degree, false);
+    cli_json_integer(stream, "degree_max", metrics->max_degree, false);
+    cli_json_integer(stream, "diameter_hops", metrics->diameter_hops, false);
+    cli_json_integer(stream, "diameter_ps", metrics->diameter_ps, false);
+    fprintf(stream, ", \"mean_hops\": %.6f, \"distances_sampled\": %s", metrics->mean_hops, metrics->sampled ? "true" : "false");
+    cli_json_integer(stream, "unreachable_pairs", (int64_t)metrics->unreachable, false);
     if (metrics->bisection_bytes_per_second < 0) {
-        printf(", \"bisection_bytes_per_second\": null");
+        fprintf(stream, ", \"bisection_bytes_per_second\": null");
     } else {
-        printf(", \"bisection_bytes_per_second\": %.0f", metrics->bisection_bytes_per_second);
+        fprintf(stream, ", \"bisection_bytes_per_second\": %.0f", metrics->bisection_bytes_per_second);
     }
-    cli_json_integer(stdout, "device_kinds", metrics->num_kinds, false);
-    printf(", \"dimensions\": [");
+    cli_json_integer(stream, "device_kinds", metrics->num_kinds, false);
+    fprintf(stream, ", \"dimensions\": [");
     for (uint32_t i = 0; i < topology->num_dimensions; i++) {
-        printf("%s%u", i ? ", " : "", topology->dimensions[i]);
+        fprintf(stream, "%s%u", i ? ", " : "", topology->dimensions[i]);
     }
-    printf("]");
-    cli_json_string(stdout, "digest", digest, false);
-    printf("}\n");
+    fprintf(stream, "]");
+    cli_json_string(stream, "digest", digest, false);
+    fprintf(stream, "}\n");
 }
 
 /* Whether the same link exists the other way round; then the pair is drawn once, at its lower end. */
@@ -125,15 +137,15 @@ static bool has_twin(const struct pccl_topology *topology, const struct pccl_lin
     return false;
 }
 
-static void print_dot(const struct pccl_topology *topology)
+static void print_dot(FILE *stream, const struct pccl_topology *topology)
 {
-    printf("digraph ");
-    cli_json_quote(stdout, topology->name);
-    printf(" {\n    node [shape=circle];\n");
+    fprintf(stream, "digraph ");
+    cli_json_quote(stream, topology->name);
+    fprintf(stream, " {\n    node [shape=circle];\n");
     for (uint32_t v = 0; v < topology->num_vertices; v++) {
-        printf("    v%u [label=", v);
-        cli_json_quote(stdout, topology->vertices[v].name);
-        printf("%s];\n", topology->vertices[v].kind == PCCL_SWITCH ? ", shape=box" : "");
+        fprintf(stream, "    v%u [label=", v);
+        cli_json_quote(stream, topology->vertices[v].name);
+        fprintf(stream, "%s];\n", topology->vertices[v].kind == PCCL_SWITCH ? ", shape=box" : "");
     }
     for (uint32_t l = 0; l < topology->num_links; l++) {
         const struct pccl_link *link = &topology->links[l];
@@ -141,44 +153,57 @@ static void print_dot(const struct pccl_topology *topology)
         if (twin && link->source > link->target) {
             continue;
         }
-        printf("    v%u -> v%u [label=\"%s, %s\"%s];\n", link->source, link->target,
+        fprintf(stream, "    v%u -> v%u [label=\"%s, %s\"%s];\n", link->source, link->target,
                cli_time_text(link->latency_ps).text, cli_rate_text(link->ps_per_mib).text, twin ? ", dir=both" : "");
     }
-    printf("}\n");
+    fprintf(stream, "}\n");
 }
 
-static int describe(const struct cli_arguments *arguments, const struct pccl_topology *topology)
+/* What the options ask for, to a stream. */
+static int print(const struct cli_arguments *arguments, const struct pccl_topology *topology, FILE *stream)
 {
     struct metrics metrics;
+    if (cli_value(arguments, "dot")) {
+        print_dot(stream, topology);
+        return CLI_OK;
+    }
     int status = metrics_compute(topology, &metrics);
     if (status) {
         return cli_fail(status, NULL, NULL);
     }
     if (cli_value(arguments, "json")) {
-        print_json(topology, &metrics);
+        print_json(stream, topology, &metrics);
     } else {
         print_table(topology, &metrics);
     }
     return CLI_OK;
 }
 
+static int write_topology(const struct cli_arguments *arguments, const struct pccl_topology *topology)
+{
+    const char *output = cli_value(arguments, "output");
+    struct pccl_error error = {""};
+    struct cli_file file;
+    if (output && !cli_value(arguments, "json") && !cli_value(arguments, "dot")) {
+        int status = pccl_topology_write(topology, output, &error);
+        return status ? cli_fail(status, &error, output) : CLI_OK;
+    }
+    int code = cli_file_open(&file, output);
+    return code ? code : cli_file_close(&file, print(arguments, topology, file.stream));
+}
+
 static int run(const struct cli_arguments *arguments)
 {
     struct pccl_topology *topology;
-    struct pccl_error error = {""};
-    const char *output = cli_value(arguments, "output");
+    if (cli_value(arguments, "json") && cli_value(arguments, "dot")) {
+        cli_error("topology: --json and --dot are two formats; expected one of them");
+        return CLI_USAGE;
+    }
     int code = cli_topology_load(arguments->operand, &topology);
     if (code) {
         return code;
     }
-    if (output) {
-        int status = pccl_topology_write(topology, output, &error);
-        code = status ? cli_fail(status, &error, output) : CLI_OK;
-    } else if (cli_value(arguments, "dot")) {
-        print_dot(topology);
-    } else {
-        code = describe(arguments, topology);
-    }
+    code = write_topology(arguments, topology);
     pccl_topology_free(topology);
     return code;
 }

@@ -8,6 +8,7 @@ struct move {
     const struct pccl_topology *from, *to;
     uint32_t *vertex; /* [from->num_vertices] the vertex of `to` with the same name, or PCCL_NONE */
     uint32_t *links;  /* [max_links] way being built */
+    uint32_t *queue, *last_link; /* [to->num_vertices] of a search: vertices met, the link that led to each */
     uint32_t max_links;
     struct cli_reroute *summary;
     struct pccl_error *error;
@@ -53,6 +54,49 @@ static int keep_way(const struct move *move, const struct pccl_schedule *schedul
     return PCCL_SUCCESS;
 }
 
+/* Visits what lies one link beyond queue[head]; returns the new end of the queue. */
+static uint32_t visit_neighbours(const struct move *move, uint32_t head, uint32_t tail)
+{
+    const struct pccl_topology *to = move->to;
+    uint32_t vertex = move->queue[head];
+    for (uint32_t i = to->first_out[vertex]; i < to->first_out[vertex + 1]; i++) {
+        uint32_t link = to->out_links[i], target = to->links[link].target;
+        if (target != move->queue[0] && move->last_link[target] == PCCL_NONE) {
+            move->last_link[target] = link;
+            move->queue[tail++] = target;
+        }
+    }
+    return tail;
+}
+
+/* The fewest links through vertices of any kind, for networks whose devices forward but whose rule does not avoid a
+ * missing link. Returns their number or PCCL_ERR_UNREACHABLE. */
+static int find_detour(const struct move *move, uint32_t source, uint32_t target)
+{
+    if (move->to->routing == PCCL_ROUTING_NONE) {
+        return PCCL_ERR_UNREACHABLE;
+    }
+    for (uint32_t v = 0; v < move->to->num_vertices; v++) {
+        move->last_link[v] = PCCL_NONE;
+    }
+    move->queue[0] = source;
+    for (uint32_t head = 0, tail = 1; head < tail && move->last_link[target] == PCCL_NONE; head++) {
+        tail = visit_neighbours(move, head, tail);
+    }
+    if (move->last_link[target] == PCCL_NONE) {
+        return PCCL_ERR_UNREACHABLE;
+    }
+    int count = 0;
+    for (uint32_t v = target; v != source; v = move->to->links[move->last_link[v]].source) {
+        count++;
+    }
+    int place = count;
+    for (uint32_t v = target; v != source; v = move->to->links[move->last_link[v]].source) {
+        move->links[--place] = move->last_link[v];
+    }
+    return count;
+}
+
 static int find_way(const struct move *move, const struct pccl_schedule *schedule, const struct pccl_path *path,
                     uint32_t *num_links)
 {
@@ -69,6 +113,9 @@ static int find_way(const struct move *move, const struct pccl_schedule *schedul
         return PCCL_ERR_UNREACHABLE;
     }
     int count = pccl_topology_route(move->to, source, target, move->links, move->max_links);
+    if (count < 0) {
+        count = find_detour(move, source, target);
+    }
     if (count < 0) {
         snprintf(move->error->message, sizeof(move->error->message),
                  "the schedule sends from '%s' to '%s', but topology '%s' has no way between them; "
@@ -155,6 +202,9 @@ int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl
     struct pccl_schedule *result = NULL;
     *summary = (struct cli_reroute){0};
     move.max_links = pccl_topology_route_limit(to);
+    if (move.max_links < to->num_vertices) {
+        move.max_links = to->num_vertices;
+    }
     for (uint32_t p = 0; p < schedule->num_paths; p++) {
         if (schedule->paths[p].num_links > move.max_links) {
             move.max_links = schedule->paths[p].num_links;
@@ -162,7 +212,9 @@ int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl
     }
     move.vertex = malloc((size_t)from->num_vertices * sizeof(*move.vertex));
     move.links = malloc(((size_t)move.max_links + 1) * sizeof(*move.links));
-    int status = move.vertex && move.links ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
+    move.queue = malloc((size_t)to->num_vertices * sizeof(*move.queue));
+    move.last_link = malloc((size_t)to->num_vertices * sizeof(*move.last_link));
+    int status = move.vertex && move.links && move.queue && move.last_link ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
     if (!status) {
         match_vertices(&move);
         status = copy_demand(&move, schedule, &demand);
@@ -178,6 +230,8 @@ int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl
         result = NULL;
     }
     *rerouted = result;
+    free(move.last_link);
+    free(move.queue);
     free(move.links);
     free(move.vertex);
     return status;

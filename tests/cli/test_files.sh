@@ -65,3 +65,29 @@ done
 check "synth on a file" 0 "$PCCL" synth -t ./t.json -c allgather -o f.json
 check "verify with -t" 0 "$PCCL" verify -t ./t.json f.json
 refuses "verify with another topology" 3 "." "$PCCL" verify -t ring:8 f.json
+
+# The format asked for goes where -o says.
+check "Graphviz to the standard output" 0 "$PCCL" topology mesh:2x3 --dot
+cp out direct
+check "Graphviz to a file" 0 "$PCCL" topology mesh:2x3 --dot -o t.dot
+same "Graphviz to a file: contents" t.dot direct
+check "JSON to the standard output" 0 "$PCCL" topology mesh:2x3 --json
+cp out direct
+check "JSON to a file" 0 "$PCCL" topology mesh:2x3 --json -o description.json
+same "JSON to a file: contents" description.json direct
+refuses "two formats" 2 "expected one of them" "$PCCL" topology mesh:2x3 --json --dot
+
+# Where the costs come from.
+check "default costs" 0 "$PCCL" topology ring:4
+holds "default costs counted" out "^costs +0 links measured, 0 declared, 8 default$"
+check "declared costs" 0 "$PCCL" topology ring:4:latency=1us
+holds "declared costs counted" out "^costs +0 links measured, 8 declared, 0 default$"
+
+# A link fails: whatever used it goes the shortest way round, though the rule of the network has none.
+check "to be damaged" 0 "$PCCL" topology torus:4x4 -o damaged.json
+sed -i '/"d0.0", "target": "d0.1"/d; /"d0.1", "target": "d0.0"/d' damaged.json
+check "schedule before the damage" 0 "$PCCL" synth -t torus:4x4 -c allgather --method ring -o ring.json
+check "simulate the damage" 0 "$PCCL" simulate ring.json -t damaged.json
+holds "ways that changed" out "[1-9][0-9]* of [0-9]+ ways had to change"
+sed -i 's/"routing": "[a-z-]*"/"routing": "none"/' damaged.json
+refuses "no forwarding, no way round" 1 "no way between" "$PCCL" simulate ring.json -t damaged.json
