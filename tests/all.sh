@@ -30,7 +30,7 @@ rm -rf "$build/gcc" "$build/clang" "$build/sanitized"
 run build-clang 600 "$source/tests/build.sh" "$build/clang" clang || true
 if run build-sanitized 600 "$source/tests/build.sh" "$build/sanitized" gcc --enable-sanitizers; then
     run_units sanitized sanitized
-    relay sanitized-cli 600 env PCCL="$build/sanitized/pccl" "$source/tests/cli/run.sh"
+    relay_quietly sanitized-cli 600 env PCCL="$build/sanitized/pccl" "$source/tests/cli/run.sh"
 fi
 
 run build-gcc 600 "$source/tests/build.sh" "$build/gcc" gcc || {

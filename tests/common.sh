@@ -12,6 +12,10 @@ fi
 # More ranks than cores, nothing but shared memory, no binding: what every mpirun of the tests is started with.
 mpi_test_options="--oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca pml ob1 --mca btl vader,self"
 
+# Which lines relay shows.
+relay_all='^(PASS|FAIL|SKIP|   ) '
+relay_shown=$relay_all
+
 # print_log FILE: the end of a log, indented.
 print_log() {
     tail -n 40 "$1" | sed 's/^/    | /'
@@ -89,6 +93,15 @@ relay() {
         echo "FAIL $relay_name: $(tail -n 1 "$relay_log")"
         print_log "$relay_log"
     fi
+}
+
+# relay_quietly: the same for commands that make very many small checks: those that pass are only counted.
+relay_quietly() {
+    relay_shown='^(FAIL|SKIP|   ) '
+    relay_passed=$passed
+    relay "$@"
+    relay_shown=$relay_all
+    echo "PASS $1: $((passed - relay_passed)) checks"
 }
 
 # count_up: the last line of a test script; its status is that of the script.
