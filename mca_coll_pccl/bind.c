@@ -321,11 +321,14 @@ static void set_message(struct coll_pccl_execution *execution, uint32_t index, s
     }
 }
 
+/* Requests that may be under way for a message. */
 static size_t num_parts(const struct coll_pccl_execution *execution, const struct coll_pccl_message *message)
 {
-    return message->units <= execution->message_units
-               ? 1
-               : (message->units + execution->message_units - 1) / execution->message_units;
+    if (message->units <= execution->message_units) {
+        return 1;
+    }
+    size_t parts = (message->units + execution->message_units - 1) / execution->message_units;
+    return parts < COLL_PCCL_PARTS ? parts : COLL_PCCL_PARTS;
 }
 
 /* Requests that may be under way at once: the whole of both windows; in order, all sends. */

@@ -2,8 +2,8 @@
  *
  * An operation is ready when its count of waits is zero. Ready copies and reductions run at once, but copies that
  * nothing waits for run when no message is under way: meanwhile the transport would stand still. Ready messages are
- * posted in program order as far as the window of their direction reaches. Posting releases the next message with the
- * same peer in the same direction, completing releases the successors. */
+ * posted in program order as far as the window of their direction reaches. Posting (all parts of a message) releases
+ * the next message with the same peer in the same direction, completing releases the successors. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -174,6 +174,34 @@ static bool is_skipped(const struct pccl_operation *operation, const struct coll
     return message->units == 0 && operation->num_slots > 0;
 }
 
+/* After parts of a message have been posted: once that is all of it, the next one with the same peer may follow. */
+static void note_posted(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct coll_pccl_message *message = &execution->messages[index];
+    uint32_t next = execution->plan->program->operations[index].next_in_lane;
+    if (message->posted == message->units && next != PCCL_NONE) {
+        release(execution, next);
+    }
+    if (message->pending == 0) {
+        arrive(execution, index);
+    }
+}
+
+/* A request of a message has completed: further parts of it take its place. */
+static void advance(struct coll_pccl_execution *execution, uint32_t index)
+{
+    struct coll_pccl_message *message = &execution->messages[index];
+    message->pending--;
+    if (message->posted < message->units) {
+        execution->error = coll_pccl_transport_continue(execution, index);
+        if (!execution->error) {
+            note_posted(execution, index);
+        }
+    } else if (message->pending == 0) {
+        arrive(execution, index);
+    }
+}
+
 static void post(struct coll_pccl_execution *execution, uint32_t index)
 {
     const struct pccl_operation *operation = &execution->plan->program->operations[index];
@@ -190,13 +218,10 @@ static void post(struct coll_pccl_execution *execution, uint32_t index)
             execution->error = status;
             return;
         }
+    } else {
+        message->posted = message->units;
     }
-    if (operation->next_in_lane != PCCL_NONE) {
-        release(execution, operation->next_in_lane);
-    }
-    if (message->pending == 0) {
-        arrive(execution, index);
-    }
+    note_posted(execution, index);
 }
 
 /* First ready position in [window->first_open, limit), or limit. */
@@ -259,8 +284,8 @@ static bool collect(struct coll_pccl_execution *execution)
         any = true;
         if (status != OMPI_SUCCESS) {
             execution->error = status;
-        } else if (--execution->messages[index].pending == 0) {
-            arrive(execution, index);
+        } else {
+            advance(execution, index);
         }
     }
     return any;

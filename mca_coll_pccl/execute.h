@@ -17,6 +17,10 @@
  * rank that only sends from filling the memory of a slow one that only receives. */
 #define COLL_PCCL_FLOW_CALLS 128
 
+/* Requests of one message, split by coll_pccl_message_limit, that may be under way. All requests under way are looked at
+ * when one completes, so without a bound a message of many parts would cost the square of their number. */
+#define COLL_PCCL_PARTS 16
+
 /* Input or output of a call in units: bytes of the packed stream, or elements if the collective reduces. */
 struct coll_pccl_area {
     char *base;                /* unit 0 of block 0 */
@@ -33,6 +37,7 @@ struct coll_pccl_message {
     size_t units;
     bool staged;         /* address is in the staging area: the slots are not neighbours in memory */
     ptrdiff_t staged_at; /* where there */
+    size_t posted;       /* units handed to the transport */
     uint32_t pending;    /* requests under way for it */
 };
 
@@ -137,8 +142,11 @@ int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *targ
 
 /* transport.c */
 
-/* Starts the message of an operation; requests that do not complete at once are added to the execution. */
+/* Starts the message of an operation; requests that do not complete at once are added to the execution. Of a message
+ * in many parts the first COLL_PCCL_PARTS. */
 int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t operation);
+/* Posts further parts of a message that is not posted in full, as far as COLL_PCCL_PARTS allows. */
+int coll_pccl_transport_continue(struct coll_pccl_execution *execution, uint32_t operation);
 /* Receives the message of an operation, which must fit one request, waiting for it. */
 int coll_pccl_transport_receive(struct coll_pccl_execution *execution, uint32_t operation);
 /* Waits for all requests of the execution. */

@@ -13,33 +13,46 @@ static int post_part(struct coll_pccl_execution *execution, const struct pccl_op
         irecv(address, units, execution->datatype, (int)operation->peer, execution->tag, execution->comm, request));
 }
 
-int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t index)
+/* The next part of a message, from message->posted on. */
+static int post_next(struct coll_pccl_execution *execution, uint32_t index)
 {
     const struct pccl_operation *operation = &execution->plan->program->operations[index];
     struct coll_pccl_message *message = &execution->messages[index];
-    size_t limit = execution->message_units, done = 0;
+    size_t limit = execution->message_units, left = message->units - message->posted;
+    size_t units = left < limit ? left : limit;
+    ompi_request_t *request = NULL;
+    char *address = message->address + (ptrdiff_t)message->posted * execution->extent;
+    int status = post_part(execution, operation, address, units, &request);
+    message->posted += units;
+    if (request == &ompi_request_empty) {
+        /* gone already: the usual end of a small message */
+    } else if (status == OMPI_SUCCESS && REQUEST_COMPLETE(request)) {
+        status = coll_pccl_transport_finish(request);
+    } else if (status == OMPI_SUCCESS) {
+        execution->requests[execution->num_requests++] = (struct coll_pccl_request){request, index};
+        message->pending++;
+    }
+    return status;
+}
+
+int coll_pccl_transport_continue(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct coll_pccl_message *message = &execution->messages[index];
+    int status = OMPI_SUCCESS;
+    while (status == OMPI_SUCCESS && message->posted < message->units && message->pending < COLL_PCCL_PARTS) {
+        status = post_next(execution, index);
+    }
+    return status;
+}
+
+int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t index)
+{
     if (coll_pccl_parameters.verbose >= 9) {
         coll_pccl_report_message(execution, index);
     }
-    do { /* at least once: the messages of a barrier are empty */
-        size_t units = message->units - done < limit ? message->units - done : limit;
-        ompi_request_t *request = NULL;
-        int status =
-            post_part(execution, operation, message->address + (ptrdiff_t)done * execution->extent, units, &request);
-        if (request == &ompi_request_empty) {
-            /* gone already: the usual end of a small message */
-        } else if (status == OMPI_SUCCESS && REQUEST_COMPLETE(request)) {
-            status = coll_pccl_transport_finish(request);
-        } else if (status == OMPI_SUCCESS) {
-            execution->requests[execution->num_requests++] = (struct coll_pccl_request){request, index};
-            message->pending++;
-        }
-        if (status != OMPI_SUCCESS) {
-            return status;
-        }
-        done += units;
-    } while (done < message->units);
-    return OMPI_SUCCESS;
+    execution->messages[index].posted = 0;
+    int status = post_next(execution, index); /* the messages of a barrier are empty, and sent */
+    return status == OMPI_SUCCESS ? coll_pccl_transport_continue(execution, index) : status;
 }
 
 int coll_pccl_transport_receive(struct coll_pccl_execution *execution, uint32_t index)
