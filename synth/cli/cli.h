@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "pccl/schedule.h"
+#include "pccl/synth.h"
 
 /* Exit codes, documented in the man page. */
 enum cli_exit {
@@ -148,6 +148,15 @@ struct cli_reroute {
 int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl_topology *from,
                          const struct pccl_topology *to, struct pccl_schedule **rerouted, struct cli_reroute *summary,
                          struct pccl_error *error);
+
+/* --- synthesis.c ----------------------------------------------------------------------------------------- */
+
+/* pccl_synthesize, but: where relays are allowed, the better of with and without; where nothing is found because devices
+ * have no way between them, the error names two of those. */
+int cli_synthesize(const struct pccl_topology *topology, const struct pccl_request *request,
+                   const struct pccl_options *options, struct pccl_result **result, struct pccl_error *error);
+/* Whether a method of the collective begins so; else reports the known ones. Returns an exit code. */
+int cli_method_check(enum pccl_collective collective, const char *method);
 
 /* --- progress.c ------------------------------------------------------------------------------------------ */
 

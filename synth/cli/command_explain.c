@@ -142,7 +142,7 @@ static int explain_candidates(const struct subject *subject, bool all)
     struct pccl_options chosen = {
         .effort = PCCL_EFFORT_THOROUGH, .progress = cli_progress_update, .progress_context = &progress};
     cli_progress_begin(&progress);
-    int status = pccl_synthesize(subject->topology, &subject->request, &chosen, &result, &error);
+    int status = cli_synthesize(subject->topology, &subject->request, &chosen, &result, &error);
     if (!status) {
         make_missing(subject, result, &chosen);
     }

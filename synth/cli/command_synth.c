@@ -15,7 +15,7 @@ static const struct cli_option options[] = {
     {"root", 'r', "RANK", "root of a rooted collective (default: 0)"},
     {"relays", 0, NULL, "devices outside the group may pass data on"},
     {"ordered", 0, NULL, "the operator of a reduction does not commute"},
-    {"method", 0, "NAME", "only methods whose name begins so (see 'pccl explain')"},
+    {"method", 0, "NAME", "only methods whose name begins so; a wrong name lists them"},
     {"effort", 0, "LEVEL", "quick or thorough (default: thorough)"},
     {"seed", 0, "NUMBER", "seed of the restarts (default: 0)"},
     {"output", 'o', "FILE", "write the schedule there"},
@@ -209,6 +209,9 @@ static int read_job(const struct cli_arguments *arguments, struct job *job)
     } else if (code == CLI_OK) {
         code = read_request(arguments, job);
     }
+    if (code == CLI_OK && job->options.method) {
+        code = cli_method_check(job->request.collective, job->options.method);
+    }
     return code;
 }
 
@@ -220,7 +223,7 @@ static int make(struct job *job)
     job->options.progress = cli_progress_update;
     job->options.progress_context = &progress;
     double begin_seconds = cli_clock_seconds(true);
-    int status = pccl_synthesize(job->topology, &job->request, &job->options, &job->result, &error);
+    int status = cli_synthesize(job->topology, &job->request, &job->options, &job->result, &error);
     job->seconds = cli_clock_seconds(true) - begin_seconds;
     if (!status) {
         cli_progress_update(&progress, "verifying", 0, 0);
@@ -253,6 +256,17 @@ static int64_t peak_memory_bytes(void)
     return getrusage(RUSAGE_SELF, &usage) == 0 ? (int64_t)usage.ru_maxrss * 1024 : 0;
 }
 
+/* As 'pccl explain' counts: of an all-reduce that combines shares, the pieces of a share. */
+static uint32_t count_pieces(const struct pccl_result *result)
+{
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        if (result->candidates[i].rejection[0] == '\0') {
+            return result->candidates[i].pieces;
+        }
+    }
+    return result->schedule->demand->pieces;
+}
+
 static uint32_t count_steps(const struct pccl_schedule *schedule)
 {
     return schedule->num_messages ? schedule->messages[schedule->num_messages - 1].step + 1 : 0;
@@ -282,7 +296,7 @@ static void print_json(const struct job *job)
     cli_json_integer(stdout, "operations", count_operations(schedule), false);
     cli_json_integer(stdout, "messages", schedule->num_messages, false);
     cli_json_integer(stdout, "steps", count_steps(schedule), false);
-    cli_json_integer(stdout, "pieces", schedule->demand->pieces, false);
+    cli_json_integer(stdout, "pieces", count_pieces(job->result), false);
     cli_json_integer(stdout, "peak_memory_bytes", peak_memory_bytes(), false);
     cli_json_string(stdout, "method", schedule->method, false);
     cli_json_string(stdout, "digest", digest, false);
@@ -294,8 +308,11 @@ static void print_table(const struct job *job, const char *output)
     const struct pccl_schedule *schedule = job->result->schedule;
     int64_t makespan_ps = job->simulation.makespan_ps;
     bool own_sizes = job->block_bytes || (job->demand && job->collective == PCCL_CUSTOM);
-    printf("%s of %s among %u ranks", pccl_collective_name(job->collective),
-           own_sizes ? "unequal blocks" : cli_bytes_text(job->request.bytes).text, job->request.num_ranks);
+    printf("%s", pccl_collective_name(job->collective));
+    if (job->collective != PCCL_BARRIER) {
+        printf(" of %s", own_sizes ? "unequal blocks" : cli_bytes_text(job->request.bytes).text);
+    }
+    printf(" among %u ranks", job->request.num_ranks);
     if (job->group.num_groups > 1) {
         printf(" in %u groups at once", job->group.num_groups);
     }
@@ -305,9 +322,11 @@ static void print_table(const struct job *job, const char *output)
            job->bound.argument ? job->bound.argument : "-");
     printf("gap         %s (finish / bound)\n", cli_gap_text(makespan_ps, job->bound.bound_ps).text);
     printf("method      %s, best of %u candidates\n", schedule->method, job->result->num_candidates);
-    printf("messages    %u in %u steps, %u piece%s a block\n", schedule->num_messages, count_steps(schedule),
-           schedule->demand->pieces, schedule->demand->pieces == 1 ? "" : "s");
-    printf("synthesis   %.3f s, %s at most\n", job->seconds, cli_bytes_text(peak_memory_bytes()).text);
+    uint32_t pieces = count_pieces(job->result);
+    bool shares = pieces != schedule->demand->pieces;
+    printf("messages    %u in %u steps, %u piece%s a %s\n", schedule->num_messages, count_steps(schedule), pieces,
+           pieces == 1 ? "" : "s", shares ? "rank's share" : "block");
+    printf("synthesis   %.3f s of CPU, %s of memory at most\n", job->seconds, cli_bytes_text(peak_memory_bytes()).text);
     printf("verified    yes\n");
     printf("digest      %016llx\n", (unsigned long long)pccl_schedule_digest(schedule));
     if (output) {

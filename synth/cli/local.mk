@@ -33,6 +33,7 @@ pccl_SOURCES = \
 	synth/cli/plot_times.c \
 	synth/cli/progress.c \
 	synth/cli/reroute.c \
+	synth/cli/synthesis.c \
 	synth/cli/values.c
 
 dist_man_MANS += doc/pccl.1
