@@ -34,6 +34,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/gatherer.c \
 	synth/algorithms/greedy.c \
 	synth/algorithms/join.c \
+	synth/algorithms/lines.c \
+	synth/algorithms/lines.h \
 	synth/algorithms/matching.c \
 	synth/algorithms/matching.h \
 	synth/algorithms/meter.c \

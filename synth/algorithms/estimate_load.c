@@ -2,12 +2,14 @@
  * time that any method needs. */
 #include <stddef.h>
 
+#include "algorithms/lines.h"
 #include "algorithms/meter.h"
 #include "algorithms/portfolio.h"
 
 #define UNHURRIED_RANKS 32
 #define FIRST_USE_RANKS 17
 #define FIRST_USE_WORK 65536 /* arcs or links times chunks */
+#define MOST_HOPS (UINT64_C(1) << 28) /* messages that fit into memory */
 
 /* First use, and free to choose another method. */
 static bool is_hurried(const struct pccl__problem *problem)
@@ -158,6 +160,8 @@ static int64_t estimate_exchange_of_all(const struct pccl__problem *problem, uin
         bool relays = problem->topology->num_vertices == problem->topology->num_devices;
         int64_t sends = relays ? sample.links : problem->num_ranks - 1;
         int64_t transfer = pccl_transfer_ps(problem->block_bytes, sample.total_ps_per_mib);
+        int64_t middle = pccl__lines_load_ps(problem);
+        transfer = middle > transfer ? middle : transfer;
         int64_t busy = pccl__overheads_ps(problem) * sends;
         total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
         *hops = (uint64_t)sends * problem->num_ranks;
@@ -186,10 +190,23 @@ int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pie
     }
     uint64_t hops;
     int64_t total = estimate_exchange_of_all(problem, &hops);
-    return is_hurried(problem) && hops > FIRST_USE_WORK ? -1 : total;
+    return hops > (is_hurried(problem) ? FIRST_USE_WORK : MOST_HOPS) ? -1 : total;
 }
 
-/* The same; planned for one rank only, so it costs little even where messages are many. */
+/* A message for each dimension; on meshes nothing is better but for short messages. */
+int64_t pccl__estimate_lines(const struct pccl__problem *problem, uint32_t pieces)
+{
+    uint64_t n = problem->num_ranks, messages = n * n * problem->topology->num_dimensions;
+    int64_t load = pccl__lines_load_ps(problem);
+    (void)pieces;
+    if (load < 0 || (is_hurried(problem) && messages > FIRST_USE_WORK)) {
+        return -1;
+    }
+    int64_t busy = pccl__times_ps(pccl__overheads_ps(problem), (int64_t)(messages / n));
+    return load > busy ? load : busy;
+}
+
+/* The same as unicast; planned for one rank only, so it costs little even where messages are many. */
 int64_t pccl__estimate_symmetry(const struct pccl__problem *problem, uint32_t pieces)
 {
     uint64_t hops;

@@ -2,6 +2,7 @@
 #include <stddef.h>
 
 #include "algorithms/circuits.h"
+#include "algorithms/lines.h"
 #include "algorithms/matching.h"
 #include "algorithms/multicast.h"
 #include "algorithms/portfolio.h"
@@ -44,6 +45,7 @@
 #define GREEDY_TREE pccl__greedy_tree_algorithm, pccl__estimate_tree
 #define MATCHING pccl__matching_algorithm, pccl__estimate_matching
 
+#define LINES pccl__lines_algorithm, pccl__estimate_lines
 #define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
 #define SYMMETRY pccl__symmetry_algorithm, pccl__estimate_symmetry
 #define CIRCUITS pccl__circuits_algorithm, pccl__estimate_circuits
@@ -89,6 +91,7 @@ const struct pccl__row pccl__rows[] = {
     {"matching", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__CLUSTERED},
     {"matching:filling", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__FILLING},
     {"matching:eager", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__EAGER},
+    {"lines", A2A, UNROOTED, WHOLE, LINES, 0},
     {"symmetry", A2A, UNROOTED, WHOLE, SYMMETRY, 0},
     {"circuits:rotated", A2A | GA | SC | CUS, DIRECT | UNROOTED, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
     {"circuits:longest", A2A | GA | SC | CUS, DIRECT | UNROOTED, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
