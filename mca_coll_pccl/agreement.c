@@ -107,7 +107,8 @@ static void show_absent(const bool *absent, uint32_t num_ranks)
     list_ranks(absent, num_ranks, list, sizeof list);
     opal_show_help("help-mpi-coll-pccl.txt", "ranks absent", true, coll_pccl_parameters.agreement_timeout, list);
     if (coll_pccl_parameters.verbose > 0) {
-        opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: ranks without pccl: %s", list);
+        opal_output(coll_pccl_output,
+                    "off in all ranks of MPI_COMM_WORLD: it is off or not installed in some (see the help text)");
     }
 }
 
@@ -243,8 +244,7 @@ static bool compare_records(const struct coll_pccl_record *records, uint32_t num
                            records[different].host);
         }
         if (tell && coll_pccl_parameters.verbose > 0) {
-            opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: ranks 0 and %u differ in %s", different,
-                        compared[f].name);
+            opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: they differ (see the help text)");
         }
         return false;
     }
@@ -258,7 +258,7 @@ static void show_topology_error(int status, const struct pccl_error *error)
                    placement && placement[0] ? placement : "(not set)",
                    error->message[0] ? error->message : pccl_status_text(status));
     if (coll_pccl_parameters.verbose > 0) {
-        opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: %s", error->message);
+        opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: no usable topology (see the help text)");
     }
 }
 

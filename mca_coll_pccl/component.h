@@ -23,12 +23,13 @@ struct coll_pccl_parameters {
     int agreement_timeout; /* seconds */
     int message_limit;     /* bytes */
     int keep_mib;          /* MiB */
+    bool unusable;         /* switched off, since `collectives` is not understood */
     uint32_t served;       /* the collectives that `collectives` names, a bit per enum coll_pccl_kind */
 };
 extern struct coll_pccl_parameters coll_pccl_parameters;
 
-/* Calls that this process has served by a schedule of pccl, behind MPI's tool interface as coll_pccl_served_calls. Threads
- * that call at the same time may lose counts. */
+/* Calls that this process has served by a schedule of pccl, behind MPI's tool interface as coll_pccl_served_calls.
+ * Threads that call at the same time may lose counts. */
 extern unsigned long coll_pccl_served_calls;
 
 /* Stream of opal_output for everything that coll_pccl_verbose asks for. */

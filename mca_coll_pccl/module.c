@@ -1,4 +1,5 @@
 /* Modules: one per communicator. Keeps what served the collectives before and puts pccl in its place. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,9 @@
 #include "world.h"
 
 #include "pccl/topology.h"
+
+/* Priorities of Open MPI's own components: tuned 30, sync 50. */
+#define COLL_PCCL_ADVICE "a value above 30 (\"tuned\"), best 90"
 
 typedef void (*function)(void);
 
@@ -56,10 +60,6 @@ static void install(struct coll_pccl_module *module, struct ompi_communicator_t 
         memcpy(&below, active + row->active_function, sizeof below);
         memcpy(&below_module, active + row->active_module, sizeof below_module);
         bool is_wanted = coll_pccl_parameters.served >> kind & 1;
-        if (is_wanted && !below_module && coll_pccl_parameters.verbose > 0 && ompi_comm_rank(comm) == 0) {
-            opal_output(coll_pccl_output, "%s on %s is not served: no component below pccl's priority does",
-                        row->name, comm->c_name);
-        }
         if (!is_wanted || !below || !below_module) {
             continue;
         }
@@ -71,10 +71,68 @@ static void install(struct coll_pccl_module *module, struct ompi_communicator_t 
     }
 }
 
+static bool tells(struct ompi_communicator_t *comm)
+{
+    return coll_pccl_parameters.verbose > 0 && ompi_comm_rank(comm) == 0;
+}
+
+/* "allreduce, bcast" of a bit per kind. */
+static void list_kinds(uint32_t kinds, char text[256])
+{
+    size_t length = 0;
+    text[0] = '\0';
+    for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+        if (kinds >> kind & 1 && length < 256) {
+            const char *name = coll_pccl_collectives[kind].name;
+            length += (size_t)snprintf(text + length, 256 - length, "%s%s", length ? ", " : "", name);
+        }
+    }
+}
+
+/* Without a component below there is nobody to leave a call to. */
+static void report_missing(uint32_t installed)
+{
+    uint32_t missing = coll_pccl_parameters.served & ~installed;
+    char list[256];
+    list_kinds(missing, list);
+    if (!installed) {
+        opal_output(coll_pccl_output, "off: coll_pccl_priority %d is not above that of any component for collectives; "
+                    "use " COLL_PCCL_ADVICE, coll_pccl_parameters.priority);
+    } else if (missing) {
+        opal_output(coll_pccl_output, "not served, since no component below pccl's priority does: %s", list);
+    }
+}
+
+/* Components of the same or a higher priority are enabled after pccl, so what they have taken shows when the next
+ * communicator is made, which happens in MPI_Init. */
+static void report_taken(struct ompi_communicator_t *comm)
+{
+    uint32_t taken = 0;
+    char list[256];
+    for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+        const struct coll_pccl_collective *row = &coll_pccl_collectives[kind];
+        function active;
+        memcpy(&active, (const char *)comm->c_coll + row->active_function, sizeof active);
+        taken |= (uint32_t)(active != row->entry) << kind;
+    }
+    taken &= coll_pccl_parameters.served;
+    list_kinds(taken, list);
+    if (taken == coll_pccl_parameters.served) {
+        opal_output(coll_pccl_output, "on, but serves nothing: coll_pccl_priority %d is not above that of another "
+                    "component, which takes all calls; use " COLL_PCCL_ADVICE, coll_pccl_parameters.priority);
+    } else if (taken) {
+        opal_output(coll_pccl_output, "not reached, since a component of the same or a higher priority comes first: %s",
+                    list);
+    }
+}
+
 static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm)
 {
     struct coll_pccl_module *module = (struct coll_pccl_module *)base;
     install(module, comm);
+    if (comm == MPI_COMM_WORLD && tells(comm)) {
+        report_missing(module->installed);
+    }
     if (comm == MPI_COMM_WORLD && !coll_pccl_agreement_reach(comm, module->installed)) {
         release_previous(module);
         return OMPI_ERR_NOT_AVAILABLE;
@@ -93,6 +151,13 @@ static int disable(mca_coll_base_module_t *base, struct ompi_communicator_t *com
 
 mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm, int *priority)
 {
+    if (comm == MPI_COMM_SELF && coll_pccl_world.agreed && tells(MPI_COMM_WORLD)) {
+        report_taken(MPI_COMM_WORLD);
+    }
+    if (comm == MPI_COMM_WORLD && coll_pccl_parameters.unusable && tells(comm)) {
+        opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: coll_pccl_collectives is not understood "
+                    "(see the help text)");
+    }
     bool may_serve = comm == MPI_COMM_WORLD || coll_pccl_world.agreed;
     if (coll_pccl_parameters.priority <= 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || !may_serve) {
         return NULL;

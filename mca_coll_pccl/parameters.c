@@ -34,11 +34,10 @@ struct parameter {
 
 static const struct parameter parameters[] = {
     {"priority", &coll_pccl_parameters.priority, NULL, 0, INT_MAX, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_ALL,
-     "Priority of pccl among the components for collectives. 0 (default): off. Use more than 30 to come before "
-     "\"tuned\". "
-     "It must be the same on all ranks. Being on is agreed upon in MPI_Init; after that the value may be changed "
-     "through "
-     "its MPI_T control variable (on all ranks alike): communicators made while it is 0 use the default components."},
+     "Priority of pccl among the components for collectives. 0 (default): off. To serve anything it must be above 30, "
+     "the priority of \"tuned\" (above 50 where \"sync\" is in use); 90 is recommended. It must be the same "
+     "on all ranks. Being on is agreed upon in MPI_Init; after that the value may be changed through its MPI_T control "
+     "variable (on all ranks alike): communicators made while it is 0 use the default components."},
     {"verbose", &coll_pccl_parameters.verbose, NULL, 0, INT_MAX, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_LOCAL,
      "How much rank 0 of each communicator tells. 0 (default): nothing; 1: a line for each collective and octave of "
      "sizes "
@@ -47,18 +46,17 @@ static const struct parameter parameters[] = {
     {"topology", NULL, &coll_pccl_parameters.topology, 0, 0, 0, OPAL_INFO_LVL_2, MCA_BASE_VAR_SCOPE_READONLY,
      "Network to plan for: a generator such as star:16, mesh:4x4, torus:4x4x4, hypercube:4, fattree:4x8, or the path "
      "of a "
-     "topology file (it contains '/' or ends in .json). Unset (default): the hosts of the job on one switch. The ranks "
+     "topology file (it contains '/' or ends in .json). Empty (default): the hosts of the job on one switch. The ranks "
      "of one host are arranged by hwloc in either case."},
     {"placement", NULL, &coll_pccl_parameters.placement, 0, 0, 0, OPAL_INFO_LVL_2, MCA_BASE_VAR_SCOPE_READONLY,
      "Device of coll_pccl_topology that each rank of MPI_COMM_WORLD sits on, in rank order, separated by commas or "
      "spaces: numbers, ranges and names of devices (\"0-15\", \"7 4 12 0\", \"15-0\", \"node3,node7\"). More entries "
      "than ranks "
-     "are allowed. Unset (default): hosts are found by name in the topology; if they are not there, rank i sits on "
+     "are allowed. Empty (default): hosts are found by name in the topology; if they are not there, rank i sits on "
      "device i."},
     {"collectives", NULL, &coll_pccl_parameters.collectives, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
      "Which collectives pccl serves: \"all\" (default), a list such as \"allreduce,bcast\", or all but those of a "
-     "list, "
-     "\"^alltoall,alltoallv\"."},
+     "list, \"^alltoall,alltoallv\"."},
     {"cache_plans", &coll_pccl_parameters.cache_plans, NULL, 1, 1 << 20, DEFAULT_CACHE_PLANS, OPAL_INFO_LVL_6,
      MCA_BASE_VAR_SCOPE_READONLY,
      "How many plans a process keeps for all its communicators (default 1024). When it is full, the plan that has not "
@@ -87,6 +85,8 @@ static const struct parameter parameters[] = {
 
 int coll_pccl_parameters_register(void)
 {
+    static char all[] = "all";
+    coll_pccl_parameters.collectives = all;
     for (size_t i = 0; i < NUM_PARAMETERS; i++) {
         const struct parameter *row = &parameters[i];
         int index = mca_base_component_var_register(
@@ -101,6 +101,13 @@ int coll_pccl_parameters_register(void)
     return OMPI_SUCCESS;
 }
 
+/* MPI's names, and "broadcast". */
+static bool is_name_of(const char *word, uint32_t kind)
+{
+    return strcmp(word, coll_pccl_collectives[kind].name) == 0 ||
+           (kind == COLL_PCCL_BCAST && strcmp(word, "broadcast") == 0);
+}
+
 /* Marks the collectives named in `list`; returns the first word that is no name, or NULL. The word is cut off in place.
  */
 static char *mark_named(char *list, uint32_t *named)
@@ -108,7 +115,7 @@ static char *mark_named(char *list, uint32_t *named)
     char *rest = NULL;
     for (char *word = strtok_r(list, ", ", &rest); word; word = strtok_r(NULL, ", ", &rest)) {
         uint32_t kind = 0;
-        while (kind < COLL_PCCL_NUM_KINDS && strcmp(word, coll_pccl_collectives[kind].name) != 0) {
+        while (kind < COLL_PCCL_NUM_KINDS && !is_name_of(word, kind)) {
             kind++;
         }
         if (kind == COLL_PCCL_NUM_KINDS) {
@@ -133,6 +140,7 @@ static void check_collectives(void)
     if (!list || wrong || named == 0) {
         opal_show_help("help-mpi-coll-pccl.txt", "unknown collective", true, text, wrong ? wrong : "");
         coll_pccl_parameters.priority = 0;
+        coll_pccl_parameters.unusable = true;
     }
     coll_pccl_parameters.served = text[0] == '^' ? all & ~named : named;
     free(list);

@@ -24,11 +24,17 @@ static void print_bytes(char text[32], int64_t bytes)
     snprintf(text, 32, "%" PRId64 " %s", bytes, units[unit]);
 }
 
-/* "allgather on MPI_COMM_WORLD (id 0, 16 ranks)" */
+/* "allgather on MPI_COMM_WORLD (id 0, 16 ranks)"; other names than this come from the application, in quotes. */
 static void print_subject(char text[160], struct ompi_communicator_t *comm, const char *collective)
 {
-    snprintf(text, 160, "%s on %.64s (id %lu, %d ranks)", collective, comm->c_name[0] ? comm->c_name : "a communicator",
-             COLL_PCCL_COMM_ID(comm), ompi_comm_size(comm));
+    const char *quote = comm == MPI_COMM_WORLD || !comm->c_name[0] ? "" : "\"";
+    snprintf(text, 160, "%s on %s%.64s%s (id %lu, %d ranks)", collective, quote,
+             comm->c_name[0] ? comm->c_name : "a communicator", quote, COLL_PCCL_COMM_ID(comm), ompi_comm_size(comm));
+}
+
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
 }
 
 void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
@@ -50,8 +56,18 @@ void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_gro
         return;
     }
     print_time(time, plan->predicted_ps);
-    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operations here, predicted %s", subject, sizes,
-                plan->method, plan->pieces, plan->pieces == 1 ? "" : "s", plan->program->num_operations, time);
+    uint32_t num_operations = plan->program->num_operations;
+    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operation%s here, predicted %s", subject, sizes,
+                plan->method, plan->pieces, plural(plan->pieces), num_operations, plural(num_operations), time);
+}
+
+/* Why a candidate is not the plan. One may be as fast: then fewer pieces or its place in the table decide. */
+static const char *verdict(const struct pccl_candidate *candidate, int64_t best_ps)
+{
+    if (!candidate->rejection[0]) {
+        return "chosen";
+    }
+    return candidate->makespan_ps == best_ps ? "as fast in the model" : candidate->rejection;
 }
 
 void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct coll_pccl_key *key,
@@ -63,13 +79,15 @@ void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct 
     char subject[160], size[32], time[32];
     print_subject(subject, comm, pccl_collective_name(key->collective));
     print_bytes(size, key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band));
-    opal_output(coll_pccl_output, "%s: %u candidates for a size of %s", subject, result->num_candidates, size);
+    opal_output(coll_pccl_output, "%s: %u candidate%s for a size of %s", subject, result->num_candidates,
+                plural(result->num_candidates), size);
     for (uint32_t i = 0; i < result->num_candidates; i++) {
         const struct pccl_candidate *candidate = &result->candidates[i];
         print_time(time, candidate->makespan_ps < 0 ? 0 : candidate->makespan_ps);
-        opal_output(coll_pccl_output, "  %-24s %3u piece%s  %12s  %s", candidate->method, candidate->pieces,
+        opal_output(coll_pccl_output, "id %lu: %s, %s: %-24s %3u piece%s  %12s  %s", COLL_PCCL_COMM_ID(comm),
+                    pccl_collective_name(key->collective), size, candidate->method, candidate->pieces,
                     candidate->pieces == 1 ? " " : "s", candidate->makespan_ps < 0 ? "-" : time,
-                    candidate->rejection[0] ? candidate->rejection : "chosen");
+                    verdict(candidate, result->makespan_ps));
     }
 }
 
@@ -80,9 +98,10 @@ void coll_pccl_report_message(const struct coll_pccl_execution *execution, uint3
         return;
     }
     bool is_send = operation->kind == PCCL_OP_SEND;
-    opal_output(coll_pccl_output, "%s on id %lu: operation %u, %s rank %u, %zu bytes in %u slots%s",
-                pccl_collective_name(execution->plan->key.collective), COLL_PCCL_COMM_ID(execution->comm), index,
+    opal_output(coll_pccl_output, "id %lu: %s: operation %u, %s rank %u, %zu bytes in %u slot%s%s",
+                COLL_PCCL_COMM_ID(execution->comm), pccl_collective_name(execution->plan->key.collective), index,
                 is_send ? "send to" : "receive from", operation->peer,
                 execution->messages[index].units * execution->unit_bytes, operation->num_slots,
+                plural(operation->num_slots),
                 execution->messages[index].staged ? ", staged" : "");
 }
