@@ -113,22 +113,15 @@ int64_t pccl__estimate_ring(const struct pccl__problem *problem, uint32_t pieces
     return pccl__meter_gather(problem, total);
 }
 
-/* The tree's messages one way: the longest way down, and what its busiest link, and its busiest CPU, have to do. */
-struct descent {
-    int64_t fixed_ps, transfer_ps; /* along the way that takes longest */
-    int64_t load_ps_per_mib;
-    uint32_t fan_out;
-};
-
 /* bytes: what one message carries; by subtree: that times the ranks below it. */
 static bool descend(struct pccl__meter *meter, const struct pccl__tree *tree, int64_t bytes, bool by_subtree,
-                    struct descent *descent)
+                    struct pccl__descent *descent)
 {
     uint32_t n = tree->num_ranks;
     int64_t *ready = pccl__array_new(2 * (size_t)n, sizeof *ready), *moved = ready != NULL ? ready + n : NULL;
     bool complete = ready != NULL;
     struct pccl__volley volley = {0};
-    *descent = (struct descent){0};
+    *descent = (struct pccl__descent){0};
     for (uint32_t i = 0; i < n && complete; i++) {
         uint32_t rank = tree->preorder[i], fan_out = tree->first_child[rank + 1] - tree->first_child[rank];
         int64_t at = ready[rank], transfer = moved[rank];
@@ -156,7 +149,8 @@ static bool descend(struct pccl__meter *meter, const struct pccl__tree *tree, in
     return complete;
 }
 
-static int64_t forecast_pipeline(const struct pccl__problem *problem, const struct descent *descent, uint32_t pieces)
+static int64_t forecast_pipeline(const struct pccl__problem *problem, const struct pccl__descent *descent,
+                                 uint32_t pieces)
 {
     int64_t piece = pccl_transfer_ps(problem->block_bytes / pieces, descent->load_ps_per_mib);
     int64_t busy = descent->fan_out * pccl__overheads_ps(problem);
@@ -167,38 +161,50 @@ static int64_t forecast_pipeline(const struct pccl__problem *problem, const stru
     return pccl__add_ps(descent->fixed_ps, pccl__add_ps(descent->transfer_ps / pieces, follow));
 }
 
-int64_t pccl__estimate_tree(const struct pccl__problem *problem, uint32_t pieces)
+/* What the variant's tree costs the collective, in whole blocks down the tree and in parcels for every rank. */
+static bool measure_tree(const struct pccl__problem *problem, struct pccl__memo *memo)
 {
     struct pccl__meter meter;
     struct pccl__tree tree = {0};
-    struct descent down, parcels;
-    int64_t total = -1, block = problem->block_bytes;
+    int64_t block = problem->block_bytes;
+    bool cast = problem->collective == PCCL_ALLREDUCE || problem->collective == PCCL_BROADCAST ||
+                problem->collective == PCCL_REDUCE;
+    bool parcels = problem->collective == PCCL_GATHER || problem->collective == PCCL_SCATTER;
     bool has_blocks = problem->collective == PCCL_REDUCE_SCATTER || problem->collective == PCCL_ALLGATHER;
-    if (pccl__meter_open(&meter, problem) &&
+    if (memo->variant == problem->variant + 1) {
+        return true;
+    }
+    bool complete =
+        pccl__meter_open(&meter, problem) &&
         pccl__tree_make(&tree, problem, (enum pccl__shape)PCCL__VARIANT_KIND(problem->variant), problem->root,
                         meter.order, NULL) == 0 &&
-        descend(&meter, &tree, has_blocks ? pccl__times_ps(block, problem->num_ranks) : block, false, &down) &&
-        descend(&meter, &tree, block, true, &parcels)) {
-        int64_t parcels_ps = pccl__add_ps(parcels.fixed_ps, parcels.transfer_ps);
-        int64_t down_ps = forecast_pipeline(problem, &down, pieces);
-        switch (problem->collective) {
-        case PCCL_GATHER:
-        case PCCL_SCATTER:
-            total = parcels_ps;
-            break;
-        case PCCL_ALLREDUCE:
-            total = pccl__times_ps(down_ps, 2);
-            break;
-        case PCCL_BROADCAST:
-        case PCCL_REDUCE:
-            total = down_ps;
-            break;
-        default:
-            total = pccl__add_ps(down_ps, parcels_ps);
-        }
-    }
+        (parcels ||
+         descend(&meter, &tree, has_blocks ? pccl__times_ps(block, problem->num_ranks) : block, false, &memo->down)) &&
+        (cast || descend(&meter, &tree, block, true, &memo->parcels));
+    memo->variant = complete ? problem->variant + 1 : 0;
     pccl__tree_free(&tree);
     pccl__meter_close(&meter);
-    return total;
+    return complete;
 }
 
+int64_t pccl__estimate_tree(const struct pccl__problem *problem, uint32_t pieces)
+{
+    struct pccl__memo *memo = pccl__problem_memo(problem);
+    if (!measure_tree(problem, memo)) {
+        return -1;
+    }
+    int64_t parcels_ps = pccl__add_ps(memo->parcels.fixed_ps, memo->parcels.transfer_ps);
+    int64_t down_ps = forecast_pipeline(problem, &memo->down, pieces);
+    switch (problem->collective) {
+    case PCCL_GATHER:
+    case PCCL_SCATTER:
+        return parcels_ps;
+    case PCCL_ALLREDUCE:
+        return pccl__times_ps(down_ps, 2);
+    case PCCL_BROADCAST:
+    case PCCL_REDUCE:
+        return down_ps;
+    default:
+        return pccl__add_ps(down_ps, parcels_ps);
+    }
+}

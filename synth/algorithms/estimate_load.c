@@ -234,7 +234,7 @@ int64_t pccl__estimate_circuits(const struct pccl__problem *problem, uint32_t pi
 int64_t pccl__estimate_greedy(const struct pccl__problem *problem, uint32_t pieces)
 {
     uint64_t n = problem->num_ranks;
-    return is_hurried(problem) && 4 * n * n > FIRST_USE_WORK ? -1 : pccl__estimate_exchange(problem, pieces);
+    return is_hurried(problem) && 48 * n * n > FIRST_USE_WORK ? -1 : pccl__estimate_exchange(problem, pieces);
 }
 
 /* The least time in which the links of one device can take in or give out what they must. */

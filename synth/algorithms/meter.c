@@ -41,7 +41,9 @@ bool pccl__meter_message(struct pccl__meter *meter, struct pccl__volley *volley,
         *load = pccl__add_ps(*load, link->ps_per_mib > 0 ? link->ps_per_mib : 1);
         volley->load_ps_per_mib = *load > volley->load_ps_per_mib ? *load : volley->load_ps_per_mib;
     }
-    int64_t fixed_ps = pccl__message_ps(meter->problem, from, to, 0);
+    const struct pccl_vertex *vertices = meter->problem->topology->vertices;
+    int64_t fixed_ps = vertices[meter->problem->request->devices[from]].send_overhead_ps +
+                       vertices[meter->problem->request->devices[to]].receive_overhead_ps + route->latency_ps;
     volley->fixed_ps = fixed_ps > volley->fixed_ps ? fixed_ps : volley->fixed_ps;
     return true;
 }

@@ -20,6 +20,20 @@ struct pccl__volley {
     int64_t load_ps_per_mib;
 };
 
+/* A tree's messages one way: the longest way down, and what its busiest link, and its busiest CPU, have to do. */
+struct pccl__descent {
+    int64_t fixed_ps, transfer_ps; /* along the way that takes longest */
+    int64_t load_ps_per_mib;
+    uint32_t fan_out;
+};
+
+/* The tree measured last: forecasts for other numbers of pieces need not measure it again. */
+struct pccl__memo {
+    uint32_t variant; /* plus 1; 0: none yet */
+    struct pccl__descent down, parcels;
+};
+struct pccl__memo *pccl__problem_memo(const struct pccl__problem *problem);
+
 /* For times and sizes, which are not negative. */
 static inline int64_t pccl__add_ps(int64_t a, int64_t b)
 {

@@ -14,6 +14,7 @@
 #define FIRST_USE_RANKS 17      /* up to here nearly everything is made */
 #define FIRST_USE_MESSAGES 4000 /* simulated in all at a first use, the first candidate apart */
 #define FIRST_USE_LARGEST 6000  /* messages of one candidate, as far as it depends on the number of pieces */
+#define FIRST_USE_FEW 3500      /* messages after which only a good forecast counts */
 #define FIRST_USE_SMALL 1024    /* messages of a candidate that costs next to nothing */
 #define LARGE_GROUP 64          /* ranks; above, forecasts are trusted more and near the bound is near enough */
 #define LARGE_GROUP_MESSAGES 4000000
@@ -37,6 +38,7 @@ struct search {
     uint32_t winner;     /* index of its candidate */
     uint32_t winner_row; /* breaks ties */
     uint64_t num_messages; /* simulated so far, without the first candidate's */
+    uint64_t num_first_messages;
     int64_t floor_ps;      /* no schedule is faster */
     bool has_bound;        /* floor_ps is the certified bound */
     struct prospect *prospects;
@@ -47,6 +49,12 @@ struct search {
 static bool is_first_use(const struct search *search)
 {
     return search->problem.options.effort == PCCL_EFFORT_FIRST_USE;
+}
+
+/* A first use by a group that does not get nearly every candidate. */
+static bool is_hurried(const struct search *search)
+{
+    return is_first_use(search) && search->problem.num_ranks > FIRST_USE_RANKS;
 }
 
 /* --- prospects ---------------------------------------------------------------------------------------------------- */
@@ -70,6 +78,26 @@ static uint64_t count_messages(const struct search *search, uint32_t row, uint32
     bool rooted = pccl_collective_is_rooted(search->problem.collective);
     uint32_t dense = rooted ? PCCL__DENSE : PCCL__DENSE | PCCL__DENSE_UNROOTED;
     return ((pccl__rows[row].flags & dense) != 0 ? n * (n - 1) : n - 1) << k;
+}
+
+static uint32_t log_pieces(uint32_t pieces)
+{
+    uint32_t k = 0;
+    while (pieces >> (k + 1) != 0) {
+        k++;
+    }
+    return k;
+}
+
+/* The forecast, and a quarter more in a hurry for what is planned message by message: planning takes longer than it
+ * may gain. (Not where a tree with few messages is planned.) */
+static int64_t weigh_forecast(const struct search *search, const struct prospect *prospect)
+{
+    enum pccl_collective collective = search->problem.collective;
+    bool cast = collective == PCCL_BROADCAST || collective == PCCL_REDUCE;
+    bool few = count_messages(search, prospect->row, log_pieces(prospect->pieces)) <= FIRST_USE_SMALL;
+    bool planned = (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0 && !(cast && few);
+    return prospect->estimate_ps + (planned && is_hurried(search) ? prospect->estimate_ps / 4 : 0);
 }
 
 /* The largest power of two of pieces worth a look, as its exponent: none too small, not too many messages. */
@@ -127,11 +155,12 @@ static void grade_prospects(struct search *search)
 {
     int64_t best_ps = INT64_MAX;
     for (uint32_t i = 0; i < search->num_prospects; i++) {
-        int64_t estimate_ps = search->prospects[i].estimate_ps;
-        best_ps = estimate_ps >= 0 && estimate_ps < best_ps ? estimate_ps : best_ps;
+        struct prospect *prospect = &search->prospects[i];
+        prospect->grade = weigh_forecast(search, prospect);
+        best_ps = prospect->estimate_ps >= 0 && prospect->grade < best_ps ? prospect->grade : best_ps;
     }
     for (uint32_t i = 0; i < search->num_prospects; i++) {
-        search->prospects[i].grade = (search->prospects[i].estimate_ps - best_ps) / (best_ps / 64 + 1);
+        search->prospects[i].grade = (search->prospects[i].grade - best_ps) / (best_ps / 64 + 1);
     }
 }
 
@@ -196,7 +225,7 @@ static void note(struct pccl_candidate *candidate, const char *why)
     candidate->rejection[length] = '\0';
 }
 
-/* Keeps the schedule if it is the best so far and right; frees it otherwise. At first use a 64th of the time is worth
+/* Keeps the schedule if it is the best so far; frees it otherwise. At first use a 64th of the time is worth
  * less than fewer pieces: what a message costs the application's processor is more than the model knows. */
 static int judge(struct search *search, const struct prospect *prospect, struct pccl_candidate *candidate,
                  struct pccl_schedule *schedule)
@@ -206,7 +235,7 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     struct pccl_simulation simulation = {0};
     int status = pccl_simulate(problem->topology, schedule, &simulation, search->error);
     candidate->makespan_ps = simulation.makespan_ps;
-    search->num_messages += result->schedule != NULL ? schedule->num_messages : 0;
+    *(result->schedule != NULL ? &search->num_messages : &search->num_first_messages) += schedule->num_messages;
     uint32_t pieces = result->schedule == NULL ? 0 : result->schedule->demand->pieces;
     int64_t grain_ps = is_first_use(search) ? result->makespan_ps / 64 : 0;
     int64_t slack_ps = prospect->pieces < pieces ? grain_ps : prospect->pieces > pieces ? -grain_ps : 0;
@@ -214,11 +243,6 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
                   (simulation.makespan_ps == result->makespan_ps && prospect->row < search->winner_row);
     if (status != 0 || !better) {
         note(candidate, "slower in the model");
-        pccl_schedule_free(schedule);
-        return status;
-    }
-    status = pccl_verify_schedule(problem->topology, schedule, problem->request->relays, search->error);
-    if (status != 0) {
         pccl_schedule_free(schedule);
         return status;
     }
@@ -286,7 +310,7 @@ static bool is_repetition(const struct search *search, const struct prospect *pr
 /* Why a prospect is not worth making, or NULL. Counted in messages and forecasts, never in time. */
 static const char *too_poor(struct search *search, const struct prospect *prospect, char *text, size_t size)
 {
-    int64_t best_ps = search->result->makespan_ps, forecast_ps = prospect->estimate_ps;
+    int64_t best_ps = search->result->makespan_ps, forecast_ps = weigh_forecast(search, prospect);
     bool large = search->problem.num_ranks > LARGE_GROUP, first_use = is_first_use(search);
     if (search->result->schedule == NULL) {
         return NULL;
@@ -296,20 +320,22 @@ static const char *too_poor(struct search *search, const struct prospect *prospe
     if (!simpler && is_done(search)) {
         return "not made: the best so far cannot be improved on";
     }
-    if (first_use ? forecast_ps / 2 > best_ps : large ? forecast_ps / 5 > best_ps / 4 : forecast_ps / 4 > best_ps) {
+    bool hurried = is_hurried(search);
+    uint64_t expected = count_messages(search, prospect->row, log_pieces(prospect->pieces));
+    if (hurried && search->num_first_messages + search->num_messages + expected > FIRST_USE_FEW
+                                           ? forecast_ps / 9 > best_ps / 8
+        : first_use                        ? forecast_ps / 2 > best_ps
+        : large                            ? forecast_ps / 5 > best_ps / 4
+                                           : forecast_ps / 4 > best_ps) {
         snprintf(text, size, "not made: forecast %" PRId64 " ns, best so far %" PRId64 " ns", forecast_ps / 1000,
                  best_ps / 1000);
         return text;
     }
-    if (first_use && search->problem.num_ranks > FIRST_USE_RANKS && is_repetition(search, prospect)) {
+    if (hurried && is_repetition(search, prospect)) {
         return "not made: the same forecast as a variant of its method";
     }
     uint64_t most = first_use ? FIRST_USE_MESSAGES : large ? LARGE_GROUP_MESSAGES : UINT64_MAX;
-    uint32_t k = 0;
-    while (prospect->pieces >> (k + 1) != 0) {
-        k++;
-    }
-    if (search->num_messages + count_messages(search, prospect->row, k) <= most) {
+    if (search->num_messages + expected <= most) {
         return NULL;
     }
     /* What came first was forecast badly: one more try. */
@@ -382,11 +408,13 @@ static int search_best(struct search *search)
     }
     if (status == 0 && search->result->schedule == NULL) {
         const struct pccl_result *result = search->result;
-        status = pccl__fail(search->error, PCCL_ERR_UNSUPPORTED, "no method serves %s here%s%s",
+        return pccl__fail(search->error, PCCL_ERR_UNSUPPORTED, "no method serves %s here%s%s",
                             pccl_collective_name(search->problem.collective), result->num_candidates > 0 ? ": " : "",
                             result->num_candidates > 0 ? result->candidates[result->num_candidates - 1].rejection : "");
     }
-    return status;
+    return status != 0 ? status
+                       : pccl_verify_schedule(search->problem.topology, search->result->schedule,
+                                              search->problem.request->relays, search->error);
 }
 
 int pccl_synthesize(const struct pccl_topology *topology, const struct pccl_request *request,

@@ -22,6 +22,7 @@ enum pccl__cut {
 #define PCCL__SERVES_DIRECT 2u  /* every chunk goes from its source to its target in one message */
 #define PCCL__DENSE 8u          /* n * (n - 1) messages for each piece of a block */
 #define PCCL__DENSE_UNROOTED 16u /* the same, but n - 1 for rooted collectives */
+#define PCCL__PLANNED 32u       /* searches message by message: slow to make */
 #define PCCL__FALLBACK 4u       /* at first use tried only if nothing else serves */
 
 struct pccl__row {

@@ -1,5 +1,5 @@
 /* The problem all algorithms are given, and its cache of routes between ranks. */
-#include "algorithms/algorithm.h"
+#include "algorithms/meter.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@ struct pccl__routes {
     uint32_t route_limit;
     uint32_t num_writers; /* given out so far; 0 is no writer */
     uint32_t *place;      /* see pccl__problem_place */
+    struct pccl__memo memo; /* see pccl__problem_memo */
 };
 
 static int check_request(const struct pccl_topology *topology, const struct pccl_request *request,
@@ -189,6 +190,11 @@ uint32_t pccl__problem_next_writer(const struct pccl__problem *problem)
 uint32_t **pccl__problem_place(const struct pccl__problem *problem)
 {
     return &problem->routes->place;
+}
+
+struct pccl__memo *pccl__problem_memo(const struct pccl__problem *problem)
+{
+    return &problem->routes->memo;
 }
 
 int pccl__reject(struct pccl_error *error, const char *why)

@@ -27,6 +27,7 @@
 #define DIRECT PCCL__SERVES_DIRECT
 #define DENSE PCCL__DENSE
 #define UNROOTED PCCL__DENSE_UNROOTED
+#define PLANNED PCCL__PLANNED
 #define WHOLE PCCL__WHOLE
 #define HALVES PCCL__HALVES
 #define REFINED PCCL__REFINED
@@ -76,7 +77,7 @@ const struct pccl__row pccl__rows[] = {
     {"bine", BC | RED | GA | SC | AR, 0, WHOLE, TREE, RANK(PCCL__BINE)},
     {"bine:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINE)},
     {"dimensions", GATHERS, 0, WHOLE, DIMENSIONS, PCCL__TOGETHER},
-    {"dimensions:split", GATHERS, 0, WHOLE, DIMENSIONS, PCCL__SPLIT},
+    {"dimensions:split", GATHERS, UNROOTED, WHOLE, DIMENSIONS, PCCL__SPLIT},
     {"greedy", AG | RS | AR | BAR, 0, WHOLE, GREEDY, RANK(PCCL__BRUCK)},
     {"greedy:tree", BC | RED | AR, 0, WHOLE, GREEDY_TREE, RANK(PCCL__BINOMIAL)},
     {"ring:rank", GATHERS, DENSE, PIPELINED, RING, RANK(PCCL__ONE_WAY)},
@@ -88,18 +89,18 @@ const struct pccl__row pccl__rows[] = {
     {"binary:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__BINARY)},
     {"twins", BC | RED | AR, 0, HALVES, TREE, RANK(PCCL__TWINS)},
     {"twins:place", BC | RED | AR, 0, HALVES, TREE, PLACE(PCCL__TWINS)},
-    {"matching", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__CLUSTERED},
-    {"matching:filling", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__FILLING},
-    {"matching:eager", GATHERS | BAR, UNROOTED, PIPELINED, MATCHING, PCCL__EAGER},
+    {"matching", GATHERS | BAR, UNROOTED | PLANNED, PIPELINED, MATCHING, PCCL__CLUSTERED},
+    {"matching:filling", GATHERS | BAR, UNROOTED | PLANNED, PIPELINED, MATCHING, PCCL__FILLING},
+    {"matching:eager", GATHERS | BAR, UNROOTED | PLANNED, PIPELINED, MATCHING, PCCL__EAGER},
     {"lines", A2A, UNROOTED, WHOLE, LINES, 0},
     {"symmetry", A2A, UNROOTED, WHOLE, SYMMETRY, 0},
-    {"circuits:rotated", A2A | GA | SC | CUS, DIRECT | UNROOTED, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
-    {"circuits:longest", A2A | GA | SC | CUS, DIRECT | UNROOTED, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
-    {"unicast:farthest", A2A | GA | SC | CUS, UNROOTED, REFINED, UNICAST, PCCL__FARTHEST},
-    {"unicast:shuffled", A2A | GA | SC | CUS, UNROOTED, REFINED, UNICAST, PCCL__SHUFFLED},
-    {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED, REFINED, UNICAST, PCCL__FARTHEST_DETOURS},
-    {"unicast:shuffled-detours", A2A | GA | SC | CUS, UNROOTED, REFINED, UNICAST, PCCL__SHUFFLED_DETOURS},
-    {"multicast", GATHERS | BAR | CUS, UNROOTED, PIPELINED, MULTICAST, 0},
+    {"circuits:rotated", A2A | GA | SC | CUS, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
+    {"circuits:longest", A2A | GA | SC | CUS, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
+    {"unicast:farthest", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST},
+    {"unicast:shuffled", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__SHUFFLED},
+    {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST_DETOURS},
+    {"unicast:shuffled-detours", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__SHUFFLED_DETOURS},
+    {"multicast", GATHERS | BAR | CUS, UNROOTED | PLANNED, PIPELINED, MULTICAST, 0},
     {"spanning", ALL, PCCL__FALLBACK, WHOLE, TREE, RANK(PCCL__SPANNING)},
 };
 
