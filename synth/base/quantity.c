@@ -57,6 +57,7 @@ static const char *read_decimal(const char *text, int64_t *digits, int64_t *scal
 
 static const struct unit *find_unit(const struct unit *units, const char *name)
 {
+    name += strspn(name, " ");
     for (; units->name != NULL; units++) {
         if (strcmp(units->name, name) == 0) {
             return units;

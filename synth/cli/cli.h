@@ -123,8 +123,8 @@ void cli_json_quote(FILE *stream, const char *text);
 /* --- load.c ---------------------------------------------------------------------------------------------- */
 
 int cli_topology_load(const char *text, struct pccl_topology **topology);
-/* A schedule file and its topology (`text`: the user's -t, NULL to take the one that the file names). */
-int cli_schedule_load(const char *path, const char *text, struct pccl_topology **topology,
+/* The schedule file that is the operand, and its topology: the value of `option`, or else what the file names. */
+int cli_schedule_load(const struct cli_arguments *arguments, const char *option, struct pccl_topology **topology,
                       struct pccl_schedule **schedule);
 /* The request behind a demand. The arrays stay the demand's, but for *block_bytes (NULL if all blocks are equal), which
  * the caller frees. */
@@ -151,8 +151,8 @@ int cli_schedule_reroute(const struct pccl_schedule *schedule, const struct pccl
 
 /* --- synthesis.c ----------------------------------------------------------------------------------------- */
 
-/* pccl_synthesize, but: where relays are allowed, the better of with and without; where nothing is found because devices
- * have no way between them, the error names two of those. */
+/* pccl_synthesize, but: where relays are allowed, the better of with and without; where nothing is found because
+ * devices have no way between them, the error names two of those. */
 int cli_synthesize(const struct pccl_topology *topology, const struct pccl_request *request,
                    const struct pccl_options *options, struct pccl_result **result, struct pccl_error *error);
 /* Whether a method of the collective begins so; else reports the known ones. Returns an exit code. */

@@ -37,11 +37,15 @@ static int run(const struct cli_arguments *arguments)
     const char *format = cli_value(arguments, "to");
     struct pccl_topology *topology;
     struct pccl_schedule *schedule;
-    if (!format || (strcmp(format, "msccl") != 0 && strcmp(format, "csv") != 0)) {
-        cli_error("--to: '%s' is no format; expected msccl or csv", format ? format : "");
+    if (!format) {
+        cli_error("convert: --to is missing; expected msccl or csv");
         return CLI_USAGE;
     }
-    int code = cli_schedule_load(arguments->operand, cli_value(arguments, "topology"), &topology, &schedule);
+    if (strcmp(format, "msccl") != 0 && strcmp(format, "csv") != 0) {
+        cli_error("--to: '%s' is no format; expected msccl or csv", format);
+        return CLI_USAGE;
+    }
+    int code = cli_schedule_load(arguments, "topology", &topology, &schedule);
     if (code) {
         return code;
     }

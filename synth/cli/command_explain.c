@@ -6,6 +6,7 @@
 #include "pccl/synth.h"
 
 #define DEFAULT_ROWS 16
+#define MAX_OPERATIONS 24 /* shown of a rank that was not asked for */
 #define MAX_COMPARED_RANKS 128 /* above, methods that the portfolio leaves out take too long to make for comparison */
 
 static const struct cli_option options[] = {
@@ -22,6 +23,10 @@ struct subject {
     struct pccl_simulation simulation; /* all arrays filled */
     struct pccl_request request;
     int64_t *block_bytes;
+};
+
+struct range {
+    uint64_t first, last;
 };
 
 static void print_header(const struct subject *subject, const struct pccl_bound *bound)
@@ -278,9 +283,10 @@ static void print_operation(const struct pccl_program *program, uint32_t index)
     printf("%s\n", operation->num_successors ? ")" : "");
 }
 
-/* Where the program form does not exist (relays): the messages of the rank's device. */
-static void print_messages(const struct subject *subject, uint32_t rank)
+/* Where the program form does not exist (relays): the first messages of the rank's device. Returns how many follow. */
+static uint32_t print_messages(const struct subject *subject, uint32_t rank, uint32_t most)
 {
+    uint32_t met = 0;
     const struct pccl_schedule *schedule = subject->schedule;
     uint32_t device = schedule->demand->devices[rank];
     for (uint32_t m = 0; m < schedule->num_messages; m++) {
@@ -288,7 +294,7 @@ static void print_messages(const struct subject *subject, uint32_t rank)
         const struct pccl_path *path = &schedule->paths[message->path];
         uint32_t count;
         const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
-        if (path->source != device && path->target != device) {
+        if ((path->source != device && path->target != device) || met++ >= most) {
             continue;
         }
         bool sends = path->source == device;
@@ -302,9 +308,18 @@ static void print_messages(const struct subject *subject, uint32_t rank)
         }
         printf("\n");
     }
+    return met > most ? met - most : 0;
 }
 
-static int explain_rank(const struct subject *subject, uint32_t rank)
+static void print_hidden(uint32_t hidden, uint32_t rank)
+{
+    if (hidden) {
+        printf("  ... and %u more (--rank=%u shows all)\n", hidden, rank);
+    }
+    printf("\n");
+}
+
+static int explain_rank(const struct subject *subject, uint32_t rank, bool all)
 {
     struct pccl_error error = {""};
     struct pccl_program *program;
@@ -312,38 +327,43 @@ static int explain_rank(const struct subject *subject, uint32_t rank)
            subject->topology->vertices[subject->schedule->demand->devices[rank]].name);
     int status = pccl_program_create(subject->schedule, rank, &program, &error);
     if (status == PCCL_ERR_UNSUPPORTED) {
-        print_messages(subject, rank);
-        printf("\n");
+        print_hidden(print_messages(subject, rank, all ? UINT32_MAX : MAX_OPERATIONS), rank);
         return CLI_OK;
     }
     if (status) {
         return cli_fail(status, &error, NULL);
     }
-    for (uint32_t i = 0; i < program->num_operations; i++) {
+    uint32_t count = all || program->num_operations < MAX_OPERATIONS ? program->num_operations : MAX_OPERATIONS;
+    for (uint32_t i = 0; i < count; i++) {
         print_operation(program, i);
     }
-    printf("\n");
+    print_hidden(program->num_operations - count, rank);
     pccl_program_free(program);
     return CLI_OK;
 }
 
-static int explain_ranks(const struct subject *subject, const char *text)
+static int read_ranks(const struct subject *subject, const char *text, struct range *ranks)
 {
     uint32_t num_ranks = subject->schedule->demand->num_ranks;
-    uint64_t first = 0, last = 0;
+    *ranks = (struct range){0, 0};
     if (text && strcmp(text, "all") == 0) {
-        last = num_ranks - 1;
-    } else if (text && cli_number_parse(text, num_ranks - 1, &first)) {
+        ranks->last = num_ranks - 1;
+    } else if (text && cli_number_parse(text, num_ranks - 1, &ranks->first)) {
         cli_error("--rank: '%s' is no rank of the schedule; expected 0 to %u, or all", text, num_ranks - 1);
         return CLI_USAGE;
     } else if (text) {
-        last = first;
+        ranks->last = ranks->first;
     }
+    return CLI_OK;
+}
+
+static int explain_ranks(const struct subject *subject, const struct range *ranks, bool all)
+{
     int code = CLI_OK;
-    for (uint64_t rank = first; code == CLI_OK && rank <= last; rank++) {
-        code = explain_rank(subject, (uint32_t)rank);
+    for (uint64_t rank = ranks->first; code == CLI_OK && rank <= ranks->last; rank++) {
+        code = explain_rank(subject, (uint32_t)rank, all);
     }
-    if (!text) {
+    if (!all) {
         printf("(--rank=all shows all ranks)\n");
     }
     return code;
@@ -379,11 +399,15 @@ static int explain(const struct cli_arguments *arguments, struct subject *subjec
     const char *rank = cli_value(arguments, "rank");
     bool candidates = cli_value(arguments, "candidates") != NULL, links = cli_value(arguments, "links") != NULL;
     bool everything = !candidates && !links && !rank;
+    struct range ranks;
+    int code = read_ranks(subject, rank, &ranks);
+    if (code) {
+        return code;
+    }
     int status = prepare(subject, &bound, &error);
     if (status) {
         return cli_fail(status, &error, arguments->operand);
     }
-    int code = CLI_OK;
     print_header(subject, &bound);
     if (everything || candidates) {
         code = explain_candidates(subject, candidates);
@@ -392,7 +416,7 @@ static int explain(const struct cli_arguments *arguments, struct subject *subjec
         code = explain_links(subject, links);
     }
     if (code == CLI_OK && (everything || rank)) {
-        code = explain_ranks(subject, rank);
+        code = explain_ranks(subject, &ranks, rank != NULL);
     }
     return code;
 }
@@ -401,7 +425,7 @@ static int run(const struct cli_arguments *arguments)
 {
     struct pccl_topology *topology;
     struct pccl_schedule *schedule;
-    int code = cli_schedule_load(arguments->operand, cli_value(arguments, "topology"), &topology, &schedule);
+    int code = cli_schedule_load(arguments, "topology", &topology, &schedule);
     if (code) {
         return code;
     }

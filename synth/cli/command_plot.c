@@ -45,16 +45,25 @@ static void arrange(struct page *page, const struct plot *plot, const struct plo
         MARGIN + fmax(page->load ? HEADER + load_height : 0, page->time ? page->time_area.y + time_height : 0);
 }
 
-static void draw_header(const struct plot *plot)
+/* "Allgather of 1 MiB on torus:4x4, 16 ranks". */
+static void print_title(const struct plot *plot, char *text, size_t room)
 {
     const struct pccl_demand *demand = plot->schedule->demand;
-    char text[400], name[100];
+    char name[100], size[60] = "";
     plot_shorten(plot->topology->name, 60, name, sizeof(name));
-    snprintf(text, sizeof(text), "%s of %s on %s, %u ranks", pccl_collective_name(demand->collective),
-             plot->block_bytes < 0 ? "unequal blocks" : cli_bytes_text(plot->block_bytes).text, name,
+    if (demand->collective != PCCL_BARRIER) {
+        snprintf(size, sizeof(size), " of %s",
+                 plot->block_bytes < 0 ? "unequal blocks" : cli_bytes_text(plot->block_bytes).text);
+    }
+    snprintf(text, room, "%s%s on %s, %u ranks", pccl_collective_name(demand->collective), size, name,
              demand->num_ranks);
     text[0] = (char)(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0]);
-    plot_text(plot->stream, MARGIN, 32, PLOT_START, (struct plot_style){plot_black, 20, 0, true, false}, text);
+}
+
+static void draw_header(const struct plot *plot, const char *title)
+{
+    char text[400];
+    plot_text(plot->stream, MARGIN, 32, PLOT_START, (struct plot_style){plot_black, 20, 0, true, false}, title);
     snprintf(text, sizeof(text),
              "Finishes in %s (simulated). No schedule can finish before %s, so it is %s times the optimum at "
              "most. Method: %s.",
@@ -66,13 +75,15 @@ static void draw_header(const struct plot *plot)
 static int draw(struct plot *plot, struct page *page)
 {
     struct plot_layout layout;
+    char title[250];
     int status = plot_layout_create(plot->topology, &layout);
     if (status) {
         return status;
     }
     arrange(page, plot, &layout);
-    plot_begin(plot->stream, page->width, page->height, "Schedule");
-    draw_header(plot);
+    print_title(plot, title, sizeof(title));
+    plot_begin(plot->stream, page->width, page->height, title);
+    draw_header(plot, title);
     if (page->load) {
         plot_load(plot, &layout, page->load_area);
     }
@@ -142,7 +153,7 @@ static int run(const struct cli_arguments *arguments)
         cli_error("--only: '%s' is unknown; expected load or time", only);
         return CLI_USAGE;
     }
-    int code = cli_schedule_load(arguments->operand, cli_value(arguments, "topology"), &topology, &schedule);
+    int code = cli_schedule_load(arguments, "topology", &topology, &schedule);
     if (code) {
         return code;
     }

@@ -107,7 +107,8 @@ static void print_json(FILE *stream, const struct pccl_topology *topology, const
     cli_json_integer(stream, "degree_max", metrics->max_degree, false);
     cli_json_integer(stream, "diameter_hops", metrics->diameter_hops, false);
     cli_json_integer(stream, "diameter_ps", metrics->diameter_ps, false);
-    fprintf(stream, ", \"mean_hops\": %.6f, \"distances_sampled\": %s", metrics->mean_hops, metrics->sampled ? "true" : "false");
+    fprintf(stream, ", \"mean_hops\": %.6f, \"distances_sampled\": %s", metrics->mean_hops,
+            metrics->sampled ? "true" : "false");
     cli_json_integer(stream, "unreachable_pairs", (int64_t)metrics->unreachable, false);
     if (metrics->bisection_bytes_per_second < 0) {
         fprintf(stream, ", \"bisection_bytes_per_second\": null");

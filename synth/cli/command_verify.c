@@ -59,7 +59,7 @@ static int run(const struct cli_arguments *arguments)
 {
     struct pccl_topology *topology;
     struct pccl_schedule *schedule;
-    int code = cli_schedule_load(arguments->operand, cli_value(arguments, "topology"), &topology, &schedule);
+    int code = cli_schedule_load(arguments, "topology", &topology, &schedule);
     if (code) {
         return code;
     }

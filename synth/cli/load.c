@@ -81,9 +81,17 @@ static char *read_text(const char *path)
     return text;
 }
 
-/* The topology that a schedule file names, as text the caller frees. */
+static bool is_topology(const cJSON *root)
+{
+    const cJSON *format = cJSON_GetObjectItemCaseSensitive(root, "format");
+    bool named = cJSON_IsString(format) && strcmp(format->valuestring, "pccl-topology") == 0;
+    return named || (!format && cJSON_HasObjectItem(root, "links"));
+}
+
+/* The topology that a schedule file names, as text the caller frees. NULL: it names none. */
 static int find_topology_name(const char *path, char **name)
 {
+    *name = NULL;
     char *text = read_text(path);
     if (!text) {
         cli_error("%s: cannot read: %s", path, strerror(errno));
@@ -91,6 +99,12 @@ static int find_topology_name(const char *path, char **name)
     }
     cJSON *root = cJSON_Parse(text);
     free(text);
+    if (is_topology(root)) {
+        cli_error("%s: is a topology, not a schedule; 'pccl topology' describes it, 'pccl synth -t %s' makes a schedule",
+                  path, path);
+        cJSON_Delete(root);
+        return CLI_INPUT;
+    }
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "topology");
     if (cJSON_IsObject(item)) {
         item = cJSON_GetObjectItemCaseSensitive(item, "name");
@@ -100,9 +114,10 @@ static int find_topology_name(const char *path, char **name)
     return CLI_OK;
 }
 
-int cli_schedule_load(const char *path, const char *text, struct pccl_topology **topology,
+int cli_schedule_load(const struct cli_arguments *arguments, const char *option, struct pccl_topology **topology,
                       struct pccl_schedule **schedule)
 {
+    const char *path = arguments->operand, *text = cli_value(arguments, option);
     struct pccl_error error = {""};
     char *name = NULL;
     int code = text ? CLI_OK : find_topology_name(path, &name);
@@ -111,8 +126,8 @@ int cli_schedule_load(const char *path, const char *text, struct pccl_topology *
     }
     int status = text || name ? create_topology(text ? text : name, topology, &error) : PCCL_ERR_FORMAT;
     if (status && !text) {
-        cli_error("%s: topology: '%s' cannot be made here; give the topology of the schedule with an option", path,
-                  name ? name : "");
+        cli_error("%s: made on topology '%s', which is no generator; expected its file, with '%s FILE'", path,
+                  name ? name : "", strcmp(option, "topology") == 0 ? "-t" : "--from");
         code = CLI_INPUT;
     } else if (status) {
         code = cli_fail(status, &error, text);

@@ -47,6 +47,13 @@ int cli_number_parse(const char *text, uint64_t maximum, uint64_t *value)
     return take_number(&text, maximum, value) && *text == '\0' ? PCCL_SUCCESS : PCCL_ERR_INVALID;
 }
 
+/* "Mb" and "gb" may mean bits: no guess is made. */
+static bool may_mean_bits(const char *unit)
+{
+    size_t length = strlen(unit);
+    return length >= 2 && unit[length - 1] == 'b';
+}
+
 int cli_bytes_parse(const char *text, int64_t *bytes, struct pccl_error *error)
 {
     const char *rest = text;
@@ -56,14 +63,16 @@ int cli_bytes_parse(const char *text, int64_t *bytes, struct pccl_error *error)
             rest++;
         }
         for (size_t i = 0; i < sizeof(byte_units) / sizeof(byte_units[0]); i++) {
-            if (strcasecmp(rest, byte_units[i].name) == 0 && number <= (uint64_t)(INT64_MAX / byte_units[i].factor)) {
+            bool fits = number <= (uint64_t)(INT64_MAX / byte_units[i].factor);
+            if (strcasecmp(rest, byte_units[i].name) == 0 && !may_mean_bits(rest) && fits) {
                 *bytes = (int64_t)number * byte_units[i].factor;
                 return PCCL_SUCCESS;
             }
         }
     }
     snprintf(error->message, sizeof(error->message),
-             "size '%.60s': expected a whole number of bytes below 2^63, with B, KiB, MiB, GiB, TiB, kB, MB, GB or TB",
+             "size '%.60s': expected a whole number of bytes below 2^63, with B, KiB, MiB, GiB, TiB, kB, MB, GB or TB "
+             "(no bits)",
              text);
     return PCCL_ERR_INVALID;
 }

@@ -53,7 +53,7 @@ static int read_file(const char *path, char **text, size_t *length, struct pccl_
 {
     FILE *stream = fopen(path, "rb");
     if (stream == NULL) {
-        return pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot open: %s", path, strerror(errno));
+        return pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", path, strerror(errno));
     }
     int status = read_stream(stream, path, text, length, error);
     fclose(stream);

@@ -231,7 +231,7 @@ static int read_table(struct table *table, const char *filter, struct pccl_error
 {
     FILE *stream = fopen(table->path, "r");
     if (stream == NULL) {
-        return pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot open: %s", table->path, strerror(errno));
+        return pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", table->path, strerror(errno));
     }
     int status = read_line(table, stream, table->header, error);
     if (status == 1) {

@@ -12,6 +12,16 @@ static const char *const collective_names[PCCL_NUM_COLLECTIVES] = {
     "gather",    "reduce",    "reduce_scatter", "scatter", "custom",
 };
 
+/* MPI's other names; how sizes differ is not part of a collective. */
+static const struct {
+    const char *name;
+    enum pccl_collective collective;
+} synonyms[] = {
+    {"allgatherv", PCCL_ALLGATHER},          {"alltoallv", PCCL_ALLTOALL}, {"alltoallw", PCCL_ALLTOALL},
+    {"bcast", PCCL_BROADCAST},               {"gatherv", PCCL_GATHER},     {"scatterv", PCCL_SCATTER},
+    {"reduce_scatter_block", PCCL_REDUCE_SCATTER},
+};
+
 const char *pccl_collective_name(enum pccl_collective collective)
 {
     return (unsigned)collective < PCCL_NUM_COLLECTIVES ? collective_names[collective] : "unknown";
@@ -43,9 +53,11 @@ int pccl_collective_parse(const char *text, enum pccl_collective *collective, st
             return 0;
         }
     }
-    if (names_agree(text, "bcast")) {
-        *collective = PCCL_BROADCAST;
-        return 0;
+    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++) {
+        if (names_agree(text, synonyms[i].name)) {
+            *collective = synonyms[i].collective;
+            return 0;
+        }
     }
     return pccl__fail(error, PCCL_ERR_FORMAT,
                       "\"%.40s\" is no collective; known are allgather, allreduce, alltoall, "

@@ -91,3 +91,29 @@ check "simulate the damage" 0 "$PCCL" simulate ring.json -t damaged.json
 holds "ways that changed" out "[1-9][0-9]* of [0-9]+ ways had to change"
 sed -i 's/"routing": "[a-z-]*"/"routing": "none"/' damaged.json
 refuses "no forwarding, no way round" 1 "no way between" "$PCCL" simulate ring.json -t damaged.json
+
+# The wrong kind of file, or a file that is not there.
+check "a topology" 0 "$PCCL" topology ring:4 -o hand.json
+for command in verify plot explain simulate "convert --to=csv"; do
+    refuses "$command a topology" 3 "hand.json: is a topology, not a schedule" "$PCCL" $command hand.json
+done
+sed 's/"name": "ring:4"/"name": "mine"/' hand.json >mine.json
+check "synth on a topology of its own" 0 "$PCCL" synth -t ./mine.json -c allgather -o own.json
+refuses "the topology must be given" 3 "topology 'mine'.*'-t FILE'" "$PCCL" verify own.json
+refuses "the topology must be given: simulate" 3 "topology 'mine'.*'--from FILE'" "$PCCL" simulate own.json
+for command in "verify absent.json" "verify -t ring:4 absent.json" "topology absent.csv" "topology ./absent.json" \
+               "synth -t ring:4 -c ./absent.json" "synth -t ./absent.json -c allgather" "simulate absent.json"; do
+    refuses "not there: $command" 4 "absent.(json|csv): cannot read: No such file" "$PCCL" $command
+done
+
+# Explanations: short unless asked for, and nothing before a mistake.
+check "long schedule" 0 "$PCCL" synth -t torus:4x4 -c allgather -o long.json
+check "explain it" 0 "$PCCL" explain long.json
+holds "operations are cut" out "and [0-9]+ more \(--rank=0 shows all\)"
+check "explain a rank" 0 "$PCCL" explain long.json --rank=0
+[ "$(grep -c '^ ' out)" -gt 24 ] && ! grep -q 'more (--rank' out && echo "PASS all operations of a rank" ||
+    echo "FAIL all operations of a rank: $(grep -c '^ ' out) lines"
+refuses "explain a rank that is none" 2 "'99' is no rank" "$PCCL" explain long.json --rank=99
+[ -s out ] && echo "FAIL nothing before the mistake: $(head -c 100 out)" || echo "PASS nothing before the mistake"
+check "plot it" 0 "$PCCL" plot long.json -o long.svg
+holds "title of the picture" long.svg "^<title>Allgather of 1 MiB on torus:4x4, 16 ranks</title>"

@@ -53,3 +53,13 @@ refuses "bad format" 2 "expected msccl or csv" "$PCCL" convert --to=xml x.json
 refuses "bad panel" 2 "expected load or time" "$PCCL" plot --only=links x.json
 refuses "bad generator" 2 "torus:4y4" "$PCCL" topology torus:4y4
 refuses "unknown generator" 2 "tours:4x4.*expected" "$PCCL" topology tours:4x4
+refuses "bits are no size" 2 "size '1Mb': expected.*no bits" "$PCCL" synth -t ring:4 -c allgather -s 1Mb
+refuses "no format" 2 "^pccl: convert: --to is missing; expected msccl or csv$" "$PCCL" convert x.json
+
+# Spellings.
+check "a space before the unit" 0 "$PCCL" topology "ring:4:bandwidth=25 GB/s:latency=1 us"
+holds "a space before the unit: read" out "8 x latency 1.000 us, 25 GB/s"
+for pair in allgatherv=allgather alltoallv=alltoall reduce_scatter_block=reduce_scatter bcast=broadcast Gatherv=gather; do
+    check "synonym ${pair%=*}" 0 "$PCCL" synth -t ring:4 -c "${pair%=*}" -s 1kB
+    holds "synonym ${pair%=*} is ${pair#*=}" out "^${pair#*=} of "
+done

@@ -73,8 +73,9 @@ static void test_rates(void **state)
     } good[] = {
         {"1MiB/s", INT64_C(1000000000000)}, {"12.5GB/s", 83886080}, {"100Gbit/s", 83886080}, {"1GB/s", 1048576000},
         {"3GB/s", 349525334} /* 349525333.3 rounded up */, {"1B/s", INT64_C(1048576000000000000)},
+        {"12.5 GB/s", 83886080},
     };
-    static const char *const bad[] = {"", "0GB/s", "12", "12GB", "-3GB/s", "1e9B/s", "0.5B/s", "GB/s", "12.5 GB/s"};
+    static const char *const bad[] = {"", "0GB/s", "12", "12GB", "-3GB/s", "1e9B/s", "0.5B/s", "GB/s", "12 5GB/s"};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         int64_t ps_per_mib = -1;
         assert_int_equal(pccl__quantity_rate(good[i].text, "r", &ps_per_mib, NULL), 0);

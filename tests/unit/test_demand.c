@@ -248,12 +248,13 @@ static void test_names(void **state)
     } good[] = {{"AllGather", PCCL_ALLGATHER},           {"all-gather", PCCL_ALLGATHER},
                 {"ALL_TO_ALL", PCCL_ALLTOALL},           {"bcast", PCCL_BROADCAST},
                 {"Reduce-Scatter", PCCL_REDUCE_SCATTER}, {"reducescatter", PCCL_REDUCE_SCATTER},
-                {"all reduce", PCCL_ALLREDUCE}};
+                {"all reduce", PCCL_ALLREDUCE},           {"allgatherv", PCCL_ALLGATHER},
+                {"AlltoAllv", PCCL_ALLTOALL},            {"Reduce_scatter_block", PCCL_REDUCE_SCATTER}};
     for (uint32_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_int_equal(pccl_collective_parse(good[i].text, &collective, NULL), 0);
         assert_int_equal(collective, good[i].collective);
     }
-    static const char *const bad[] = {"", "all", "allgatherv", "allgathe", "reduce_", "-", "barrier!"};
+    static const char *const bad[] = {"", "all", "allgathervv", "allgathe", "reduce_", "-", "barrier!"};
     for (uint32_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         bool accepted = pccl_collective_parse(bad[i], &collective, NULL) == 0;
         assert_int_equal(accepted, i == 4);

@@ -23,7 +23,8 @@ enum pccl_collective {
     PCCL_NUM_COLLECTIVES
 };
 
-/* "allgather", "all-gather", "AllGather" ... are all understood by the second; names come out as "allgather". */
+/* "allgather", "all-gather", "AllGather" ... are all understood by the second; names come out as "allgather". MPI's
+ * other names (bcast, allgatherv, reduce_scatter_block ...) are understood too. */
 const char *pccl_collective_name(enum pccl_collective collective);
 int pccl_collective_parse(const char *text, enum pccl_collective *collective, struct pccl_error *error);
 bool pccl_collective_is_rooted(enum pccl_collective collective);
