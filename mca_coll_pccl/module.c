@@ -10,7 +10,7 @@
 #include "pccl/topology.h"
 
 /* Priorities of Open MPI's own components: tuned 30, sync 50. */
-#define COLL_PCCL_ADVICE "a value above 30 (\"tuned\"), best 90"
+#define COLL_PCCL_ADVICE "a value above 30 (\"tuned\"), such as 100"
 
 typedef void (*function)(void);
 

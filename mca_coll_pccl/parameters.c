@@ -35,7 +35,7 @@ struct parameter {
 static const struct parameter parameters[] = {
     {"priority", &coll_pccl_parameters.priority, NULL, 0, INT_MAX, 0, OPAL_INFO_LVL_1, MCA_BASE_VAR_SCOPE_ALL,
      "Priority of pccl among the components for collectives. 0 (default): off. To serve anything it must be above 30, "
-     "the priority of \"tuned\" (above 50 where \"sync\" is in use); 90 is recommended. It must be the same "
+     "the priority of \"tuned\" (above 50 where \"sync\" is in use); 100 is recommended. It must be the same "
      "on all ranks. Being on is agreed upon in MPI_Init; after that the value may be changed through its MPI_T control "
      "variable (on all ranks alike): communicators made while it is 0 use the default components."},
     {"verbose", &coll_pccl_parameters.verbose, NULL, 0, INT_MAX, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_LOCAL,

@@ -187,6 +187,28 @@ static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *c
     return status;
 }
 
+/* Why nothing serves a group: often its devices are not joined. Else what the synthesizer says last. */
+static void explain_failure(struct coll_pccl_plan *plan, int status, const struct pccl_error *error)
+{
+    const struct pccl_topology *topology = coll_pccl_world.topology;
+    const uint32_t *devices = plan->key.devices;
+    uint32_t max_links = pccl_topology_route_limit(topology);
+    uint32_t *links = malloc(((size_t)max_links + 1) * sizeof *links);
+    snprintf(plan->failure, sizeof plan->failure, "%s: %.120s", pccl_status_text(status), error->message);
+    for (uint32_t i = 0; links && i < plan->key.num_ranks; i++) {
+        for (uint32_t j = 0; j < plan->key.num_ranks; j++) {
+            if (i != j && pccl_topology_route(topology, devices[i], devices[j], links, max_links) < 0) {
+                snprintf(plan->failure, sizeof plan->failure,
+                         "the topology has no route from %.28s (rank %u) to %.28s (rank %u), and no plan does without",
+                         topology->vertices[devices[i]].name, i, topology->vertices[devices[j]].name, j);
+                free(links);
+                return;
+            }
+        }
+    }
+    free(links);
+}
+
 int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
                           struct coll_pccl_plan **made)
 {
@@ -206,7 +228,7 @@ int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communica
     if (status == PCCL_SUCCESS) {
         status = index_operations(plan);
     } else if (status != PCCL_ERR_MEMORY) {
-        snprintf(plan->failure, sizeof plan->failure, "%s: %.120s", pccl_status_text(status), error.message);
+        explain_failure(plan, status, &error);
         status = PCCL_SUCCESS;
     }
     if (status != PCCL_SUCCESS) {

@@ -88,6 +88,8 @@ extern const struct bench_collective bench_collectives[];
 extern const int bench_num_collectives;
 
 bool bench_collective_reduces(const struct bench_collective *collective);
+/* The bytes that a size comes to in whole elements. */
+size_t bench_collective_bytes(const struct bench_collective *collective, size_t bytes);
 /* Buffers that one rank, the busiest, needs for a case. */
 size_t bench_case_memory(const struct bench_collective *collective, size_t bytes, int num_ranks);
 /* Returns 0, or -1 if memory is short; bench_case_free is right in both cases. bytes is rounded up to whole

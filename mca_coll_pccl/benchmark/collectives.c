@@ -93,7 +93,7 @@ static size_t element_bytes(const struct bench_collective *collective)
     return bench_collective_reduces(collective) ? sizeof(int32_t) : 1;
 }
 
-static size_t block_bytes(const struct bench_collective *collective, size_t bytes)
+size_t bench_collective_bytes(const struct bench_collective *collective, size_t bytes)
 {
     size_t unit = element_bytes(collective);
 
@@ -104,7 +104,7 @@ size_t bench_case_memory(const struct bench_collective *collective, size_t bytes
 {
     size_t blocks = (collective->blocks_in ? (size_t)num_ranks : 1) + (collective->blocks_out ? (size_t)num_ranks : 1);
 
-    return block_bytes(collective, bytes) * blocks;
+    return bench_collective_bytes(collective, bytes) * blocks;
 }
 
 /* The value of element `index` of the input of `rank`: small enough that no sum overflows, and different from element
@@ -200,7 +200,7 @@ int bench_case_create(struct bench_case *c, const struct bench_collective *colle
 {
     size_t unit = element_bytes(collective);
 
-    *c = (struct bench_case){.collective = collective, .bytes = block_bytes(collective, bytes), .root = root};
+    *c = (struct bench_case){.collective = collective, .bytes = bench_collective_bytes(collective, bytes), .root = root};
     MPI_Comm_rank(comm, &c->rank);
     MPI_Comm_size(comm, &c->num_ranks);
     c->count = (int)(c->bytes / unit);

@@ -6,9 +6,15 @@
 
 static int rank, num_ranks;
 
-static int num_sizes_of(const struct bench_options *options, const struct bench_collective *collective)
+/* Whether a size comes to the same whole elements as one before it. (For a barrier all do.) */
+static bool is_repetition(const struct bench_options *options, const struct bench_collective *collective, int index)
 {
-    return collective->pattern == BENCH_NOTHING ? 1 : options->num_sizes;
+    size_t bytes = bench_collective_bytes(collective, options->sizes[index]);
+
+    for (int i = 0; i < index; i++)
+        if (bench_collective_bytes(collective, options->sizes[i]) == bytes)
+            return true;
+    return false;
 }
 
 static int count_rows(const struct bench_options *options)
@@ -16,8 +22,8 @@ static int count_rows(const struct bench_options *options)
     int rows = 0;
 
     for (int i = 0; i < bench_num_collectives; i++)
-        if (options->selected[i])
-            rows += num_sizes_of(options, &bench_collectives[i]);
+        for (int j = 0; j < options->num_sizes; j++)
+            rows += options->selected[i] && !is_repetition(options, &bench_collectives[i], j);
     return rows;
 }
 
@@ -56,10 +62,12 @@ static void run_collective(const struct bench_options *options, const struct ben
 {
     if (report)
         bench_report_title(report, collective);
-    for (int i = 0; i < num_sizes_of(options, collective); i++) {
+    for (int i = 0; i < options->num_sizes; i++) {
         size_t bytes = collective->pattern == BENCH_NOTHING ? 0 : options->sizes[i];
         const char *why = reason_to_skip(options, collective, bytes);
 
+        if (is_repetition(options, collective, i))
+            continue;
         if (report && !why)
             bench_report_progress(report, collective, bytes);
         if (!why && run_case(options, sides, report, collective, bytes))

@@ -73,8 +73,9 @@ static void print_header(const struct bench_report *report, const struct bench_s
     library[strcspn(library, ",\n")] = '\0';
     MPI_Comm_size(sides->comm[BENCH_DEFAULT], &num_ranks);
     printf("# pccl-bench " PCCL_VERSION ", %d ranks, %s\n", num_ranks, library);
-    printf("# time of a call in microseconds on the slowest rank, median of %d rounds%s\n", report->options->rounds,
-           report->has_pccl ? "; ratio = pccl / default, below 1 pccl is faster" : "");
+    printf("# time of a call in microseconds on the slowest rank, median of %d rounds\n", report->options->rounds);
+    if (report->has_pccl)
+        puts("# ratio = pccl / default, median of the rounds' ratios; below 1 pccl is faster");
     if (!report->has_pccl)
         printf("# ONLY THE DEFAULT IS TIMED: %s\n", sides->notice);
 }
