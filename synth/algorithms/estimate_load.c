@@ -52,6 +52,14 @@ static bool take_sample(struct pccl__meter *meter, struct sample *sample)
     return true;
 }
 
+/* What the busiest link has to carry, as sampled; in an all-to-all on a mesh at least what crosses the middle. */
+static int64_t find_transfer_ps(const struct pccl__problem *problem, int64_t ps_per_mib)
+{
+    int64_t transfer = pccl_transfer_ps(pccl__meter_block(problem), ps_per_mib);
+    int64_t middle = problem->collective == PCCL_ALLTOALL ? pccl__lines_load_ps(problem) : 0;
+    return middle > transfer ? middle : transfer;
+}
+
 /* Rounds overlap, so what counts is the busiest resource over all of them. */
 int64_t pccl__estimate_spread(const struct pccl__problem *problem, uint32_t pieces)
 {
@@ -59,9 +67,10 @@ int64_t pccl__estimate_spread(const struct pccl__problem *problem, uint32_t piec
     struct sample sample;
     int64_t total = -1;
     if (pccl__meter_open(&meter, problem) && take_sample(&meter, &sample)) {
-        int64_t transfer = pccl_transfer_ps(pccl__meter_block(problem), sample.rounds_ps_per_mib);
+        int64_t transfer = find_transfer_ps(problem, sample.rounds_ps_per_mib);
         int64_t busy = pccl__overheads_ps(problem) * (problem->num_ranks - 1) * pieces;
         total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
+        total = (uint64_t)sample.links * problem->num_ranks > MOST_HOPS ? -1 : total; /* the routes of all pairs */
     }
     pccl__meter_close(&meter);
     return pccl__meter_gather(problem, total);
@@ -159,9 +168,7 @@ static int64_t estimate_exchange_of_all(const struct pccl__problem *problem, uin
     if (pccl__meter_open(&meter, problem) && take_sample(&meter, &sample)) {
         bool relays = problem->topology->num_vertices == problem->topology->num_devices;
         int64_t sends = relays ? sample.links : problem->num_ranks - 1;
-        int64_t transfer = pccl_transfer_ps(problem->block_bytes, sample.total_ps_per_mib);
-        int64_t middle = pccl__lines_load_ps(problem);
-        transfer = middle > transfer ? middle : transfer;
+        int64_t transfer = find_transfer_ps(problem, sample.total_ps_per_mib);
         int64_t busy = pccl__overheads_ps(problem) * sends;
         total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
         *hops = (uint64_t)sends * problem->num_ranks;
