@@ -10,11 +10,8 @@ void *pccl__array_new(size_t count, size_t element_bytes)
     return calloc(count > 0 ? count : 1, element_bytes);
 }
 
-void *pccl__array_grow(void *array, uint32_t *capacity, uint64_t needed, size_t element_bytes)
+void *pccl__array_move(void *array, uint32_t *capacity, uint64_t needed, size_t element_bytes)
 {
-    if (array != NULL && needed <= *capacity) {
-        return array;
-    }
     uint64_t wanted = (uint64_t)*capacity + *capacity / 2 + 8;
     if (wanted < needed) {
         wanted = needed;

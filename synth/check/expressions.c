@@ -14,12 +14,13 @@ void pccl__expressions_free(struct pccl__expressions *expressions)
     free(expressions->table);
 }
 
-void pccl__expressions_reset(struct pccl__expressions *expressions)
+void pccl__expressions_reset(struct pccl__expressions *expressions, uint32_t kept)
 {
     if (expressions->num_combined > 0) {
         memset(expressions->table, 0xff, expressions->table_size * sizeof *expressions->table);
     }
-    expressions->num_nodes = expressions->num_words = expressions->num_combined = 0;
+    expressions->num_nodes = kept;
+    expressions->num_words = expressions->num_combined = 0;
 }
 
 static uint32_t add_node(struct pccl__expressions *expressions, struct pccl__expression node)
@@ -42,7 +43,8 @@ uint32_t pccl__expressions_leaf(struct pccl__expressions *expressions, uint32_t 
                                                            .low = position,
                                                            .high = position,
                                                            .count = 1,
-                                                           .set = PCCL_NONE});
+                                                           .set = PCCL_NONE,
+                                                           .bits = UINT64_C(1) << (position % 64)});
 }
 
 /* Word number `word` of an expression's set. */
@@ -52,6 +54,9 @@ static uint64_t set_word(const struct pccl__expressions *expressions, const stru
     uint32_t first = node->low / 64, last = node->high / 64;
     if (word < first || word > last) {
         return 0;
+    }
+    if (first == last) {
+        return node->bits;
     }
     if (node->set != PCCL_NONE) {
         return expressions->words[node->set + word - first];
@@ -67,6 +72,9 @@ uint32_t pccl__expressions_overlap(const struct pccl__expressions *expressions, 
     uint32_t low = x->low > y->low ? x->low : y->low, high = x->high < y->high ? x->high : y->high;
     if (low > high) {
         return PCCL_NONE;
+    }
+    if ((x->low ^ y->high) < 64 && (y->low ^ x->high) < 64 && ((x->bits & y->bits) == 0)) {
+        return PCCL_NONE; /* both lie in one word */
     }
     for (uint32_t word = low / 64; word <= high / 64; word++) {
         uint64_t common = set_word(expressions, x, word) & set_word(expressions, y, word);
@@ -153,7 +161,9 @@ uint32_t pccl__expressions_combine(struct pccl__expressions *expressions, uint32
         .count = x->count + y->count,
         .set = PCCL_NONE,
     };
-    if (node.high - node.low + 1 != node.count && !store_union(expressions, &node, x, y)) {
+    if (node.low / 64 == node.high / 64) {
+        node.bits = x->bits | y->bits;
+    } else if (node.high - node.low + 1 != node.count && !store_union(expressions, &node, x, y)) {
         return PCCL_NONE;
     }
     uint32_t number = add_node(expressions, node);

@@ -12,7 +12,9 @@ struct pccl__expression {
     uint32_t left, right; /* operands; PCCL_NONE in a single contribution */
     uint32_t low, high;   /* lowest and highest position combined */
     uint32_t count;       /* contributions combined */
-    uint32_t set;         /* their bitset in words[], PCCL_NONE if they are all of low .. high */
+    uint32_t set;         /* their bitset in words[] from word low / 64 on; PCCL_NONE if they are all of low .. high, or
+                             lie in one word */
+    uint64_t bits;        /* the set, if low and high are in one word */
 };
 
 /* All zero is an empty one. */
@@ -26,8 +28,8 @@ struct pccl__expressions {
 };
 
 void pccl__expressions_free(struct pccl__expressions *expressions);
-/* Forgets all nodes; keeps the memory. */
-void pccl__expressions_reset(struct pccl__expressions *expressions);
+/* Forgets all nodes but the first `kept`, which must be contributions; keeps the memory. */
+void pccl__expressions_reset(struct pccl__expressions *expressions, uint32_t kept);
 
 /* A new node for a contribution (made once each); PCCL_NONE when out of memory. */
 uint32_t pccl__expressions_leaf(struct pccl__expressions *expressions, uint32_t chunk, uint32_t position);

@@ -24,6 +24,7 @@ struct replay {
     uint32_t *carried;     /* values that the messages of one step carry */
     uint32_t carried_room;
     struct pccl__expressions expressions;
+    uint32_t num_leaves; /* its first so many nodes are contributions, which are the same for every chunk */
 };
 
 /* --- structure ---------------------------------------------------------------------------------------------------- */
@@ -194,11 +195,15 @@ static int start_chunk(struct replay *replay, uint32_t number)
 {
     const struct pccl_demand *demand = replay->schedule->demand;
     const struct pccl_chunk *chunk = &demand->chunks[number];
+    uint32_t kept = replay->num_leaves < chunk->num_sources ? replay->num_leaves : chunk->num_sources;
     if (demand->reduces) {
-        pccl__expressions_reset(&replay->expressions);
+        pccl__expressions_reset(&replay->expressions, kept);
+        replay->num_leaves = chunk->num_sources;
     }
     for (uint32_t i = 0; i < chunk->num_sources; i++) {
-        uint32_t value = demand->reduces ? pccl__expressions_leaf(&replay->expressions, number, i) : HELD;
+        uint32_t value = !demand->reduces ? HELD
+                         : i < kept       ? i
+                                          : pccl__expressions_leaf(&replay->expressions, number, i);
         if (value == PCCL_NONE) {
             return pccl__fail_memory(replay->error);
         }
