@@ -346,6 +346,24 @@ static const char *too_poor(struct search *search, const struct prospect *prospe
     return "not made: enough work";
 }
 
+/* Why a prospect without a forecast cannot serve. In a small group, where no work is spared, its algorithm itself says
+ * why, if it is not one that searches before it gives up. */
+static const char *ask_refusal(struct search *search, const struct prospect *prospect, char *text, size_t size)
+{
+    struct pccl_error error = {{0}};
+    struct pccl_schedule *schedule = NULL;
+    bool slow = search->problem.num_ranks > FIRST_USE_RANKS || (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0;
+    int status =
+        slow ? PCCL_SUCCESS
+             : pccl__row_make(&search->problem, prospect->row, prospect->pieces, &schedule, &error);
+    if (status == PCCL_SUCCESS) {
+        pccl_schedule_free(schedule);
+        return "does not fit this number of ranks, these routes, or the work allowed at first use";
+    }
+    snprintf(text, size, "%.*s", (int)size - 1, error.message);
+    return text;
+}
+
 static int try_prospect(struct search *search, const struct prospect *prospect)
 {
     struct pccl_candidate *candidate = add_candidate(search, prospect->row, prospect->pieces);
@@ -355,7 +373,7 @@ static int try_prospect(struct search *search, const struct prospect *prospect)
     char text[sizeof candidate->rejection];
     const char *why = pccl__row_refusal(&search->problem, prospect->row);
     if (why == NULL && prospect->estimate_ps < 0) {
-        why = "does not fit this number of ranks, these routes, or the work allowed at first use";
+        why = ask_refusal(search, prospect, text, sizeof text);
     }
     if (why == NULL) {
         why = too_poor(search, prospect, text, sizeof text);
