@@ -81,7 +81,7 @@ relay() {
         relay_status=0
         timeout -k 10 "$relay_limit" "$@" 2>&1 </dev/null || relay_status=$?
         echo "exit status $relay_status (124: no end after $relay_limit s)"
-    } | tee "$relay_log" | grep --line-buffered -E '^(PASS|FAIL|SKIP|   ) ' &
+    } | tee "$relay_log" | grep --line-buffered -E "$relay_shown" &
     wait $! || true
     passed=$((passed + $(grep -c '^PASS ' "$relay_log" || true)))
     skipped=$((skipped + $(grep -c '^SKIP ' "$relay_log" || true)))
