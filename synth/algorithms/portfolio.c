@@ -323,7 +323,7 @@ static const char *too_poor(struct search *search, const struct prospect *prospe
     bool hurried = is_hurried(search);
     uint64_t expected = count_messages(search, prospect->row, log_pieces(prospect->pieces));
     if (hurried && search->num_first_messages + search->num_messages + expected > FIRST_USE_FEW
-                                           ? forecast_ps / 9 > best_ps / 8
+                                           ? forecast_ps / 17 > best_ps / 16
         : first_use                        ? forecast_ps / 2 > best_ps
         : large                            ? forecast_ps / 5 > best_ps / 4
                                            : forecast_ps / 4 > best_ps) {
@@ -420,8 +420,9 @@ static int search_best(struct search *search)
         return pccl__fail_memory(search->error);
     }
     int status = try_all(search, false);
-    if (status == 0 &&
-        (search->result->schedule == NULL || search->problem.options.effort != PCCL_EFFORT_FIRST_USE)) {
+    /* Even the forecast of a fallback may take memory for the routes of all pairs. */
+    if (status == 0 && (search->result->schedule == NULL ||
+                        (!is_first_use(search) && (search->problem.num_ranks <= LARGE_GROUP || !is_done(search))))) {
         status = try_all(search, true);
     }
     if (status == 0 && search->result->schedule == NULL) {
