@@ -9,6 +9,7 @@ UNIT_TESTS = \
 	tests/unit/test_demand \
 	tests/unit/test_generators \
 	tests/unit/test_greedy \
+	tests/unit/test_lines \
 	tests/unit/test_matching \
 	tests/unit/test_multicast \
 	tests/unit/test_place \
@@ -33,6 +34,7 @@ tests_unit_test_classical_SOURCES = tests/unit/test_classical.c $(UNIT_REPLAY)
 tests_unit_test_portfolio_SOURCES = tests/unit/test_portfolio.c $(UNIT_REPLAY)
 tests_unit_test_bound_SOURCES = tests/unit/test_bound.c tests/unit/open.h $(UNIT_SAMPLES)
 tests_unit_test_generators_SOURCES = tests/unit/test_generators.c tests/unit/open.h
+tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/open.h
 tests_unit_test_multicast_SOURCES = tests/unit/test_multicast.c tests/unit/open.h
 tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/open.h
 tests_unit_test_routes_SOURCES = tests/unit/test_routes.c tests/unit/open.h
