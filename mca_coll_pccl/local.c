@@ -9,8 +9,8 @@
 #include "execute.h"
 #include "span.h"
 
-/* Long vectors are worked on in blocks that stay in the cache between a copy and the reduction that follows. Their number
- * of elements is a multiple of every vector length. */
+/* Long vectors are worked on in blocks that stay in the cache between a copy and the reduction that follows. Their
+ * number of elements is a multiple of every vector length. */
 #define BLOCK_STEP_ELEMENTS 1024
 #define BLOCK_BYTES 16384
 
