@@ -31,6 +31,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/events.h \
 	synth/algorithms/exchange.c \
 	synth/algorithms/exchange.h \
+	synth/algorithms/fold.c \
 	synth/algorithms/gatherer.c \
 	synth/algorithms/greedy.c \
 	synth/algorithms/join.c \
@@ -47,6 +48,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/network.c \
 	synth/algorithms/network.h \
 	synth/algorithms/order.c \
+	synth/algorithms/packing.c \
+	synth/algorithms/packing.h \
 	synth/algorithms/pairwise.c \
 	synth/algorithms/portfolio.c \
 	synth/algorithms/portfolio.h \

@@ -7,6 +7,7 @@ UNIT_TESTS = \
 	tests/unit/test_bound \
 	tests/unit/test_classical \
 	tests/unit/test_demand \
+	tests/unit/test_fold \
 	tests/unit/test_generators \
 	tests/unit/test_greedy \
 	tests/unit/test_lines \
@@ -48,6 +49,7 @@ tests_unit_test_verify_SOURCES = tests/unit/test_verify.c $(UNIT_SAMPLES) $(UNIT
 tests_unit_test_matching_SOURCES = tests/unit/test_matching.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY) \
 	$(UNIT_SAMPLES)
+tests_unit_test_fold_SOURCES = tests/unit/test_fold.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_unicast_SOURCES = tests/unit/test_unicast.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_symmetry_SOURCES = tests/unit/test_symmetry.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 

@@ -124,10 +124,9 @@ int pccl__circuits_settle(struct pccl__circuits *all)
         return status;
     }
     all->settled = true;
-    pccl__ways_free(&all->ways);
     all->pool_size = 0;
-    status = pccl__ways_create(all->topology, false, true, &all->ways);
-    status = status == 0 ? load_evenly(all) : status;
+    pccl__ways_allow(&all->ways, all->ways.longest);
+    status = load_evenly(all);
     memset(all->load, 0, all->topology->num_links * sizeof *all->load);
     for (uint32_t i = 0; i < all->num_circuits && status == 0; i++) {
         pccl__circuits_set_bytes(all, all->demand->chunks[all->circuits[i].chunk].bytes);

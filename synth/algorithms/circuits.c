@@ -77,10 +77,12 @@ static uint32_t first_fitting_slot(const struct pccl__circuits *all, const uint3
     return from;
 }
 
+/* Takes what a circuit needs from its slot on. */
 static int take_slots(struct pccl__circuits *all, const struct pccl__circuit *circuit)
 {
     const uint32_t *links = all->pool + circuit->first;
     int status = 0;
+    all->num_slots = circuit->slot >= all->num_slots ? circuit->slot + 1 : all->num_slots;
     for (uint32_t i = 0; i < circuit->count && status == 0; i++) {
         status = pccl__slots_take(&all->slots, all->topology->links[links[i]].capacity, circuit->slot,
                                   all->hold_slots[all->link_speed[links[i]]]);
@@ -147,15 +149,23 @@ static int choose_slot(struct pccl__circuits *all, struct pccl__circuit *circuit
         }
         pccl__circuits_set_way(all, circuit, best);
     }
-    all->num_slots = circuit->slot >= all->num_slots ? circuit->slot + 1 : all->num_slots;
     return take_slots(all, circuit);
 }
 
 static int choose_all(struct pccl__circuits *all)
 {
-    int status = pccl__circuits_settle(all);
-    for (uint32_t i = 0; i < all->num_circuits && status == 0; i++) {
-        status = choose_slot(all, &all->circuits[i]);
+    bool folded = all->problem->variant == PCCL__CIRCUITS_FOLDED;
+    int status = folded ? pccl__circuits_fold(all) : pccl__circuits_settle(all);
+    for (int choosing = !folded; choosing < 2; choosing++) {
+        for (uint32_t i = 0; i < all->num_circuits && status == 0; i++) {
+            struct pccl__circuit *circuit = &all->circuits[i];
+            bool open = !folded || circuit->slot == UINT32_MAX;
+            if (choosing && open) {
+                status = choose_slot(all, circuit);
+            } else if (!choosing && !open) {
+                status = take_slots(all, circuit);
+            }
+        }
     }
     return status;
 }
@@ -278,7 +288,7 @@ static int open_circuits(struct pccl__circuits *all, struct pccl_error *error)
     measure_links(all);
     bool routed = topology->routing != PCCL_ROUTING_NONE && !all->problem->request->relays;
     uint32_t num_resources = topology->num_capacities + 2 * topology->num_devices;
-    if (pccl__ways_create(topology, routed, false, &all->ways) != 0 ||
+    if (pccl__ways_create(topology, routed, &all->ways) != 0 ||
         pccl__slots_create(&all->slots, num_resources, all->problem->num_ranks) != 0) {
         return pccl__fail_memory(error);
     }
@@ -316,6 +326,10 @@ int pccl__circuits_algorithm(const struct pccl__problem *problem, uint32_t piece
 {
     struct pccl__circuits all = {.problem = problem, .topology = problem->topology};
     struct pccl_demand *demand = NULL;
+    bool switched = problem->topology->num_vertices > problem->topology->num_devices;
+    if (problem->variant == PCCL__CIRCUITS_FOLDED && !switched) {
+        return pccl__reject(error, "only for devices at switches");
+    }
     int status = pccl_demand_create(problem->request, pieces, &demand, error);
     if (status != 0) {
         return status;
@@ -335,6 +349,8 @@ int pccl__circuits_algorithm(const struct pccl__problem *problem, uint32_t piece
             status = pccl__reject(error, "some chunk cannot reach its target in one message");
         } else if (status == PCCL_ERR_OVERFLOW) {
             status = pccl__reject(error, "sizes of chunks differ too much");
+        } else if (status == PCCL_ERR_UNSUPPORTED) {
+            pccl__reject(error, "only between all devices, as many at each switch, where switches look alike");
         } else if (status == PCCL_ERR_MEMORY) {
             pccl__fail_memory(error);
         }

@@ -11,7 +11,8 @@
 /* Variants: order in which chunks choose. */
 enum pccl__circuits_order {
     PCCL__CIRCUITS_ROTATED, /* by distance in rank order: those to the next rank, those to the one after ... */
-    PCCL__CIRCUITS_LONGEST  /* long ways first */
+    PCCL__CIRCUITS_LONGEST, /* long ways first */
+    PCCL__CIRCUITS_FOLDED   /* most by symmetry, the others by distance in rank order */
 };
 
 pccl__algorithm pccl__circuits_algorithm;
@@ -70,6 +71,9 @@ void pccl__circuits_set_way(struct pccl__circuits *all, struct pccl__circuit *ci
 /* Gives every circuit a place in the pool; where shortest ways would overload links within the network, also a way,
  * found by balancing loads (balance.c). */
 int pccl__circuits_settle(struct pccl__circuits *all);
+/* Gives most circuits a way and a slot, by planning for few devices what all do; to the others UINT32_MAX as slot and a
+ * place in the pool (fold.c). PCCL_ERR_UNSUPPORTED if the topology does not look alike from all devices. */
+int pccl__circuits_fold(struct pccl__circuits *all);
 /* Moves the messages that begin last forward by ejection chains (ejection.c). For unit holdings only. */
 int pccl__circuits_improve(struct pccl__circuits *all);
 

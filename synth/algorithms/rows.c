@@ -94,6 +94,7 @@ const struct pccl__row pccl__rows[] = {
     {"matching:eager", GATHERS | BAR, UNROOTED | PLANNED, PIPELINED, MATCHING, PCCL__EAGER},
     {"lines", A2A, UNROOTED, WHOLE, LINES, 0},
     {"symmetry", A2A, UNROOTED, WHOLE, SYMMETRY, 0},
+    {"circuits:folded", A2A, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_FOLDED},
     {"circuits:rotated", A2A | GA | SC | CUS, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
     {"circuits:longest", A2A | GA | SC | CUS, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
     {"unicast:farthest", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST},

@@ -32,9 +32,9 @@ static void measure(struct pccl__ways *ways, uint32_t target)
     }
 }
 
-int pccl__ways_create(const struct pccl_topology *topology, bool routed, bool detours, struct pccl__ways *ways)
+int pccl__ways_create(const struct pccl_topology *topology, bool routed, struct pccl__ways *ways)
 {
-    *ways = (struct pccl__ways){.topology = topology, .routed = routed, .detours = detours};
+    *ways = (struct pccl__ways){.topology = topology, .routed = routed};
     ways->num_switches = routed ? 0 : topology->num_vertices - topology->num_devices;
     ways->max_links = routed ? pccl_topology_route_limit(topology) : PCCL__MAX_WAY_LINKS;
     size_t table = (size_t)ways->num_switches * ways->num_switches;
@@ -63,6 +63,13 @@ void pccl__ways_free(struct pccl__ways *ways)
     free(ways->inner);
     free(ways->pool);
     *ways = (struct pccl__ways){0};
+}
+
+void pccl__ways_allow(struct pccl__ways *ways, uint32_t most_hops)
+{
+    ways->most_hops = most_hops;
+    ways->pool_size = 0;
+    memset(ways->inner, 0, (size_t)ways->num_switches * ways->num_switches * sizeof *ways->inner);
 }
 
 /* --- between switches: listed once for each pair ------------------------------------------------------------------ */
@@ -129,7 +136,7 @@ static uint32_t list_inner(struct pccl__ways *ways, uint32_t from, uint32_t to)
         ways->pool = grown;
         ways->pool[ways->pool_size++] = 0;
         uint32_t shortest = hops_between(ways, from, to);
-        uint32_t most = ways->detours && shortest > 0 && ways->longest > shortest ? ways->longest : shortest;
+        uint32_t most = shortest > 0 && ways->most_hops > shortest ? ways->most_hops : shortest;
         for (uint32_t hops = shortest; hops <= most; hops++) {
             if (extend(ways, from, to, trail, 0, hops, head) != 0) {
                 return PCCL_NONE;
