@@ -307,12 +307,68 @@ static void test_tours(void **state)
     assert_true(tour_links("mesh:6x6", 33) <= 44);
 }
 
+/* --- dimension by dimension --------------------------------------------------------------------------------------- */
+
+/* Makespan of an all-gather in blocks on one link, times 4; 0 if the row refuses the group. */
+static int64_t quarter_blocks(const char *name, const char *method, const uint32_t *devices, uint32_t num_ranks)
+{
+    const int64_t bytes = 60 << 20;
+    struct pccl_topology *topology;
+    assert_int_equal(pccl_topology_create(name, &topology, NULL), 0);
+    struct pccl_request request = {.collective = PCCL_ALLGATHER, .num_ranks = num_ranks, .devices = devices,
+                                   .bytes = bytes};
+    struct pccl__problem problem;
+    struct pccl_schedule *schedule = NULL;
+    struct pccl_simulation simulation = {0};
+    uint32_t row = 0;
+    while (strcmp(pccl__rows[row].method, method) != 0) {
+        row++;
+    }
+    assert_int_equal(pccl__problem_open(&problem, topology, &request, NULL, NULL), 0);
+    int status = pccl__row_make(&problem, row, 1, &schedule, NULL);
+    if (status == 0) {
+        assert_int_equal(pccl_verify_schedule(topology, schedule, false, NULL), 0);
+        assert_int_equal(pccl_simulate(topology, schedule, &simulation, NULL), 0);
+        assert_true(pccl__row_estimate(&problem, row, 1) <= simulation.makespan_ps + simulation.makespan_ps / 64);
+    } else {
+        assert_int_equal(status, PCCL_ERR_UNSUPPORTED);
+    }
+    int64_t block_ps = pccl_transfer_ps(bytes, topology->links[0].ps_per_mib);
+    pccl_schedule_free(schedule);
+    pccl__problem_close(&problem);
+    pccl_topology_free(topology);
+    return 4 * simulation.makespan_ps / block_ps;
+}
+
+/* Lines one dimension after the other; split, all links of a device work all the time: n - 1 blocks over as many links
+ * as the corner of a mesh, or any device of a torus, has. */
+static void test_dimensions(void **state)
+{
+    (void)state;
+    uint32_t devices[64];
+    for (uint32_t i = 0; i < 64; i++) {
+        devices[i] = i;
+    }
+    assert_int_equal(quarter_blocks("mesh:4x4:unit", "dimensions", devices, 16), 4 * (3 + 12));
+    assert_int_equal(quarter_blocks("mesh:4x4:unit", "dimensions:split", devices, 16), 4 * 15 / 2);
+    assert_int_equal(quarter_blocks("torus:5x5:unit", "dimensions", devices, 25), 4 * (2 + 10));
+    assert_int_equal(quarter_blocks("torus:5x5:unit", "dimensions:split", devices, 25), 4 * 24 / 4);
+    assert_int_equal(quarter_blocks("hypercube:4:unit", "dimensions:split", devices, 16), 15);
+    assert_int_equal(quarter_blocks("torus:3x3x3:unit", "dimensions:split", devices, 27), 4 * 26 / 6);
+    /* A plane of a torus; two rows of a mesh, far apart; not a box. */
+    assert_int_equal(quarter_blocks("torus:2x5x5:unit", "dimensions:split", devices, 25), 4 * 24 / 4);
+    assert_int_equal(quarter_blocks("mesh:3x2:unit", "dimensions", (const uint32_t[]){0, 1, 4, 5}, 4), 4 * 3);
+    assert_int_equal(quarter_blocks("mesh:3x3:unit", "dimensions", (const uint32_t[]){0, 1, 3}, 3), 0);
+    assert_int_equal(quarter_blocks("star:9:unit", "dimensions", devices, 9), 0);
+    assert_int_equal(quarter_blocks("ring:9:unit", "dimensions:split", devices, 9), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_star), cmocka_unit_test(test_mesh), cmocka_unit_test(test_torus),
         cmocka_unit_test(test_fat_tree), cmocka_unit_test(test_ordered_trees), cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_tours),
+        cmocka_unit_test(test_tours), cmocka_unit_test(test_dimensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

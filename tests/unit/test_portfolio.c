@@ -392,6 +392,64 @@ static void test_same_every_time(void **state)
     pccl_topology_free(topology);
 }
 
+/* --- work of a first use ------------------------------------------------------------------------------------------ */
+
+/* Chunks carried by all messages of all candidates that were made, which is what making, simulating and verifying them
+ * costs: a measure that no load of the machine disturbs. */
+static uint64_t count_work(const struct pccl_topology *topology, const struct pccl_request *request)
+{
+    struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
+    struct pccl_result *result = synthesize(topology, request, PCCL_EFFORT_FIRST_USE);
+    struct pccl__problem problem;
+    assert_int_equal(pccl__problem_open(&problem, topology, request, &options, NULL), 0);
+    uint64_t work = 0;
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        const struct pccl_candidate *candidate = &result->candidates[i];
+        uint32_t row = 0;
+        while (strcmp(pccl__rows[row].method, candidate->method) != 0) {
+            row++;
+        }
+        struct pccl_schedule *schedule;
+        if (candidate->makespan_ps < 0) {
+            continue;
+        }
+        assert_int_equal(pccl__row_make(&problem, row, candidate->pieces, &schedule, NULL), 0);
+        for (uint32_t m = 0; m < schedule->num_messages; m++) {
+            uint32_t count;
+            pccl_message_chunks(schedule, &schedule->messages[m], &count);
+            work += count;
+        }
+        pccl_schedule_free(schedule);
+    }
+    pccl__problem_close(&problem);
+    pccl_result_free(result);
+    return work;
+}
+
+/* 64 devices: for all but the all-to-all a few all-gathers, of 64 * 63 chunks in up to six parts, twice for an
+ * all-reduce. */
+static void test_work_of_first_use(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"mesh:8x8", "torus:8x8", "torus:4x4x4", "star:64", "hypercube:6",
+                                        "fattree:8x8"};
+    static const int64_t sizes[] = {8, 1024, 65536, 1048576};
+    for (size_t t = 0; t < sizeof names / sizeof names[0]; t++) {
+        struct pccl_topology *topology = make_topology(names[t]);
+        for (int collective = 0; collective < PCCL_CUSTOM; collective++) {
+            for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] && collective != PCCL_ALLTOALL; s++) {
+                struct pccl_request request = make_request((enum pccl_collective)collective, 64, sizes[s]);
+                uint64_t most = 64 * 63 * (collective == PCCL_ALLREDUCE ? 12 : 8), work = count_work(topology, &request);
+                if (work > most) {
+                    fail_msg("%s, %s of %" PRId64 " bytes: %" PRIu64 " chunks carried, at most %" PRIu64, names[t],
+                             pccl_collective_name(request.collective), sizes[s], work, most);
+                }
+            }
+        }
+        pccl_topology_free(topology);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -400,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_gather_and_scatter), cmocka_unit_test(test_reduce_scatter), cmocka_unit_test(test_direct),
         cmocka_unit_test(test_unequal_blocks), cmocka_unit_test(test_no_routing), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_candidates), cmocka_unit_test(test_method_filter), cmocka_unit_test(test_same_every_time),
+        cmocka_unit_test(test_work_of_first_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
