@@ -184,7 +184,7 @@ cluster_up()
 cluster_down()
 {
     local i name
-    for ((i = 0; i < CLUSTER_HOSTS; i++)); do umount "$CLUSTER_DIR/uts_h$i" 2>/dev/null; done
+    for ((i = 0; i < CLUSTER_HOSTS; i++)); do umount "$CLUSTER_DIR/uts_h$i" 2>/dev/null || true; done
     for name in $(ip netns list 2>/dev/null | awk -v p="${CLUSTER_NAME}_" 'index($1, p) == 1 { print $1 }'); do
         ip netns delete "$name"
     done
