@@ -196,7 +196,7 @@ static int find_ways(const struct fold *fold, uint32_t item)
 }
 
 /* What an item occupies on a way: a place at the sending and one at the receiving leaf, and classes of links; as many as
- * the way has links. Returns false if the way and its images use a link several times: they cannot go together. */
+ * the way has links. Returns false if the way and its images use a link several times: they then collide. */
 static bool list_uses(const struct fold *fold, uint32_t item, uint32_t number, uint32_t *uses)
 {
     const uint32_t *links = pccl__way(&fold->all->ways, number);

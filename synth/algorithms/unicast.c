@@ -11,6 +11,8 @@
 #include "base/random.h"
 
 #define MOST_WORK (UINT64_C(1) << 29) /* arcs looked at over all chunks, if detours are */
+#define MOST_ORDERS 8
+#define FEW_WORK (UINT64_C(1) << 22) /* the same over all orders that are tried */
 
 struct unicast {
     const struct pccl__problem *problem;
@@ -23,6 +25,8 @@ struct unicast {
     uint32_t *paths;     /* [num_arcs] path in the schedule, PCCL_NONE until first used */
     int64_t largest_bytes;
     bool equal;          /* all chunks have nearly the same size */
+    uint32_t last_slot;  /* in which a message begins */
+    uint64_t work;       /* arcs that searches may look at, one search for each chunk */
 };
 
 static uint32_t source_of(const struct unicast *unicast, uint32_t chunk)
@@ -112,7 +116,9 @@ static int place_chunk(struct unicast *unicast, uint32_t chunk, bool detours)
             status = *path == PCCL_NONE ? PCCL_ERR_MEMORY : 0;
         }
         if (status == 0) {
-            status = pccl_schedule_add(unicast->schedule, finder->hops[i].start, *path, false, &chunk, 1);
+            uint32_t slot = finder->hops[i].start;
+            unicast->last_slot = slot > unicast->last_slot ? slot : unicast->last_slot;
+            status = pccl_schedule_add(unicast->schedule, slot, *path, false, &chunk, 1);
         }
     }
     return status;
@@ -158,16 +164,16 @@ static int sort_messages(struct pccl_schedule *schedule)
     return 0;
 }
 
-static bool wants_detours(const struct unicast *unicast)
+static bool wants_detours(const struct pccl__problem *problem)
 {
-    return unicast->problem->variant == PCCL__FARTHEST_DETOURS || unicast->problem->variant == PCCL__SHUFFLED_DETOURS;
+    return problem->variant == PCCL__FARTHEST_DETOURS || problem->variant == PCCL__SHUFFLED_DETOURS;
 }
 
-static int place_all(struct unicast *unicast)
+static int place_all(struct unicast *unicast, uint64_t seed)
 {
-    bool detours = wants_detours(unicast);
+    bool detours = wants_detours(unicast->problem);
     bool shuffled = unicast->problem->variant == PCCL__SHUFFLED || unicast->problem->variant == PCCL__SHUFFLED_DETOURS;
-    struct pccl__random random = {unicast->problem->options.seed};
+    struct pccl__random random = {seed};
     int status = 0;
     pccl__random_shuffle(&random, unicast->order, unicast->num_moving);
     if (!shuffled) {
@@ -196,7 +202,8 @@ static int open_unicast(struct unicast *unicast, struct pccl_error *error)
         return status;
     }
     uint32_t num_arcs = unicast->network.arcs.num_arcs;
-    if (wants_detours(unicast) && (uint64_t)num_arcs * unicast->num_moving > MOST_WORK) {
+    unicast->work = (uint64_t)num_arcs * unicast->num_moving;
+    if (wants_detours(unicast->problem) && unicast->work > MOST_WORK) {
         return pccl__reject(error, "too many ways to look at detours");
     }
     unicast->paths = pccl__array_new(num_arcs, sizeof *unicast->paths);
@@ -207,8 +214,15 @@ static int open_unicast(struct unicast *unicast, struct pccl_error *error)
     return 0;
 }
 
-int pccl__unicast_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
-                            struct pccl_error *error)
+/* A schedule and how good it is. */
+struct attempt {
+    struct pccl_schedule *schedule;
+    uint32_t last_slot; /* as in struct unicast, as is the next */
+    uint64_t work;
+};
+
+static int try_order(const struct pccl__problem *problem, uint32_t pieces, uint64_t seed, struct attempt *attempt,
+                     struct pccl_error *error)
 {
     struct unicast unicast = {.problem = problem};
     struct pccl_demand *demand = NULL;
@@ -223,7 +237,7 @@ int pccl__unicast_algorithm(const struct pccl__problem *problem, uint32_t pieces
     }
     status = open_unicast(&unicast, error);
     if (status == 0) {
-        status = place_all(&unicast);
+        status = place_all(&unicast, seed);
         if (status == 0) {
             status = pccl_schedule_seal(unicast.schedule);
         }
@@ -243,6 +257,32 @@ int pccl__unicast_algorithm(const struct pccl__problem *problem, uint32_t pieces
         pccl_schedule_free(unicast.schedule);
         return status;
     }
-    *schedule = unicast.schedule;
+    *attempt = (struct attempt){unicast.schedule, unicast.last_slot, unicast.work};
+    return 0;
+}
+
+/* Where detours lead through devices outside the group and chunks are few, luck decides: the shortest of several
+ * schedules is kept. */
+int pccl__unicast_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                            struct pccl_error *error)
+{
+    struct attempt best, next;
+    int status = try_order(problem, pieces, problem->options.seed, &best, error);
+    if (status != 0) {
+        return status;
+    }
+    bool relays = problem->request->relays && problem->num_ranks < problem->topology->num_devices;
+    bool again = relays && problem->options.effort == PCCL_EFFORT_THOROUGH && wants_detours(problem);
+    for (uint64_t i = 1; again && i < MOST_ORDERS && (i + 1) * best.work <= FEW_WORK; i++) {
+        status = try_order(problem, pieces, problem->options.seed + i, &next, error);
+        if (status != 0) {
+            pccl_schedule_free(best.schedule);
+            return status;
+        }
+        bool better = next.last_slot < best.last_slot;
+        pccl_schedule_free(better ? best.schedule : next.schedule);
+        best = better ? next : best;
+    }
+    *schedule = best.schedule;
     return 0;
 }

@@ -115,6 +115,16 @@ static void test_relays(void **state)
         pccl_schedule_free(schedule);
     }
     assert_true(makespan_ps[1] < makespan_ps[0]);
+    pccl_topology_free(topology);
+    topology = open_topology("mesh:32x16:unit"); /* its first row again: 64 blocks cross the middle each way */
+    request.num_ranks = 16;
+    struct pccl_error error = {""};
+    struct pccl_simulation simulation = {0};
+    struct pccl_schedule *schedule = plan(topology, &request, "unicast:farthest-detours", 1, &error);
+    assert_non_null(schedule);
+    assert_int_equal(pccl_simulate(topology, schedule, &simulation, &error), 0);
+    assert_true(simulation.makespan_ps <= 22 * pccl_transfer_ps(1 << 20, topology->links[0].ps_per_mib));
+    pccl_schedule_free(schedule);
     static const uint32_t members[] = {0, 1, 2, 3, 13, 7};
     request.num_ranks = 6;
     request.devices = members;
