@@ -200,13 +200,25 @@ int64_t pccl__estimate_unicast(const struct pccl__problem *problem, uint32_t pie
     return hops > (is_hurried(problem) ? FIRST_USE_WORK : MOST_HOPS) ? -1 : total;
 }
 
-/* A message for each dimension; on meshes nothing is better but for short messages. */
+/* Every dimension of two. */
+static bool is_cube(const struct pccl_topology *topology)
+{
+    for (uint32_t d = 0; d < topology->num_dimensions; d++) {
+        if (topology->dimensions[d] > 2) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* A message for each dimension; on meshes nothing is better but for short messages. On a cube symmetry is. */
 int64_t pccl__estimate_lines(const struct pccl__problem *problem, uint32_t pieces)
 {
     uint64_t n = problem->num_ranks, messages = n * n * problem->topology->num_dimensions;
     int64_t load = pccl__lines_load_ps(problem);
     (void)pieces;
-    if (load < 0 || (is_hurried(problem) && messages > FIRST_USE_WORK)) {
+    bool late = is_hurried(problem) && (messages > FIRST_USE_WORK || is_cube(problem->topology));
+    if (load < 0 || late) {
         return -1;
     }
     int64_t busy = pccl__times_ps(pccl__overheads_ps(problem), (int64_t)(messages / n));

@@ -323,7 +323,7 @@ static const char *too_poor(struct search *search, const struct prospect *prospe
     bool hurried = is_hurried(search);
     uint64_t expected = count_messages(search, prospect->row, log_pieces(prospect->pieces));
     if (hurried && search->num_first_messages + search->num_messages + expected > FIRST_USE_FEW
-                                           ? forecast_ps / 17 > best_ps / 16
+                                           ? forecast_ps > best_ps
         : first_use                        ? forecast_ps / 2 > best_ps
         : large                            ? forecast_ps / 5 > best_ps / 4
                                            : forecast_ps / 4 > best_ps) {

@@ -1,6 +1,6 @@
 /* What the project promises, case by case. */
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "bench.h"
 
@@ -36,7 +36,7 @@ static const struct bench_case cases[] = {
      .pieces = 1, .cpu_seconds = 0.3, .gap = 1},
     {"all-to-all", "fat tree 32x16, 16 spines", "fattree:32x16:spines=16:unit", A2A, 0, false, MIB, "circuits:rotated",
      .pieces = 1, .cpu_seconds = 1, .mib = 100, .gap = 1.01},
-    {"all-to-all", "dragonfly 33x8x4", "dragonfly:33x8x4:unit", A2A, 0, false, MIB, "circuits:longest",
+    {"all-to-all", "dragonfly 33x8x4", "dragonfly:33x8x4:unit", A2A, 0, false, MIB, "circuits:folded",
      .pieces = 1, .cpu_seconds = 4, .gap = 1.05},
     {"all-to-all", "mesh 32x32", "mesh:32x32:unit", A2A, 0, false, MIB, "unicast:farthest",
      .pieces = 1, .cpu_seconds = 6, .mib = 400, .gap = 1.005},
@@ -136,21 +136,25 @@ static bool add_all(struct bench_list *list, const struct bench_case *some, size
     return added;
 }
 
-/* Every collective as an application's first call makes it. */
+/* Every collective as an application's first call makes it, with short, middle and long messages. */
 static bool add_first_uses(struct bench_list *list)
 {
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } sizes[] = {{"1 KiB", 1024}, {"64 KiB", 65536}, {"1 MiB", MIB}};
     bool added = true;
-    for (int collective = 0; collective < PCCL_CUSTOM && added; collective++) {
+    for (size_t i = 0; i < 3 * (size_t)PCCL_CUSTOM && added; i++) {
         struct bench_case first = {.section = "first use",
                                    .topology = "mesh:8x8",
-                                   .collective = (enum pccl_collective)collective,
-                                   .bytes = 65536,
+                                   .collective = (enum pccl_collective)(i / 3),
+                                   .bytes = sizes[i % 3].bytes,
                                    .method = BENCH_FIRST_USE,
                                    .pieces = 1,
-                                   .cpu_seconds = collective == A2A ? 0.004 : 0.001,
+                                   .cpu_seconds = i / 3 == A2A ? 0.004 : 0.001,
                                    .mib = 3};
-        strcpy(first.name, "mesh 8x8, ");
-        strcat(first.name, pccl_collective_name(first.collective));
+        snprintf(first.name, sizeof first.name, "mesh 8x8, %s %s", pccl_collective_name(first.collective),
+                 sizes[i % 3].name);
         added = bench_add(list, &first);
     }
     return added;
