@@ -65,6 +65,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/tree.c \
 	synth/algorithms/tree.h \
 	synth/algorithms/treecast.c \
+	synth/algorithms/turning.c \
+	synth/algorithms/turning.h \
 	synth/algorithms/twins.c \
 	synth/algorithms/unicast.c \
 	synth/algorithms/unicast.h \

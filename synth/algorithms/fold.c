@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "algorithms/packing.h"
+#include "algorithms/turning.h"
 #include "base/array.h"
 
 #define MOST_ITEMS (UINT32_C(1) << 16)
@@ -21,17 +22,8 @@
 
 struct fold {
     struct pccl__circuits *all;
-    uint32_t width;       /* devices at a switch, their numbers without a gap */
-    uint32_t num_leaves;  /* such switches, the first devices' first */
-    uint32_t *switches;   /* [num_leaves] vertices */
-    uint32_t *leaf;       /* [num_vertices] of a device or its switch; PCCL_NONE for other switches */
-    uint32_t shift;       /* turning goes by so many leaves */
-    uint32_t num_turns;   /* different ones: num_leaves / shift */
-    uint32_t *image;      /* [num_links] the link turned once */
-    uint32_t *class;      /* [num_links] equal for links that are images of each other */
-    uint32_t *class_size; /* [num_links] by class */
+    struct pccl__turning turning;
     uint64_t *base_price; /* [num_links] by class */
-    struct end *ends[2];  /* [num_links] */
     uint32_t num_items;   /* shift * num_leaves */
     uint32_t *way;        /* [num_items] number of the way chosen, PCCL_NONE if it cannot be sent with its images */
     uint32_t num_odd;     /* items without a way */
@@ -43,133 +35,10 @@ struct fold {
     struct pccl__packing packing;
 };
 
-/* --- leaves ------------------------------------------------------------------------------------------------------- */
-
-/* The switch that is a device's only neighbour, or PCCL_NONE. */
-static uint32_t only_neighbour(const struct pccl_topology *topology, uint32_t device)
-{
-    uint32_t out = topology->first_out[device], in = topology->first_in[device];
-    if (topology->first_out[device + 1] - out != 1 || topology->first_in[device + 1] - in != 1) {
-        return PCCL_NONE;
-    }
-    uint32_t next = topology->links[topology->out_links[out]].target;
-    return next >= topology->num_devices && topology->links[topology->in_links[in]].source == next ? next : PCCL_NONE;
-}
-
 /* Rounds that the items from a leaf take: their links should not take more. */
 static uint64_t count_fair_rounds(const struct fold *fold)
 {
-    return (fold->num_leaves + fold->width - 1) / fold->width;
-}
-
-/* Returns whether all switches with devices have equally many, numbered without a gap, and rounds will be full. */
-static bool find_leaves(struct fold *fold)
-{
-    const struct pccl_topology *topology = fold->all->topology;
-    uint32_t n = topology->num_devices, first = only_neighbour(topology, 0);
-    memset(fold->leaf, 0xff, topology->num_vertices * sizeof *fold->leaf);
-    while (fold->width < n && only_neighbour(topology, fold->width) == first) {
-        fold->width++;
-    }
-    if (first == PCCL_NONE || n % fold->width != 0) {
-        return false;
-    }
-    fold->num_leaves = n / fold->width;
-    if (count_fair_rounds(fold) * fold->width * fold->width > n + n / 8) {
-        return false;
-    }
-    for (uint32_t d = 0; d < n; d++) {
-        uint32_t next = only_neighbour(topology, d), leaf = d / fold->width;
-        if (next == PCCL_NONE || (fold->leaf[next] != PCCL_NONE && fold->leaf[next] != leaf) ||
-            (d % fold->width > 0 && fold->switches[leaf] != next)) {
-            return false;
-        }
-        fold->switches[leaf] = next;
-        fold->leaf[next] = leaf;
-        fold->leaf[d] = leaf;
-    }
-    return true;
-}
-
-/* --- turning ------------------------------------------------------------------------------------------------------ */
-
-/* The far end of a link out of some vertex. */
-struct end {
-    uint32_t vertex, link;
-};
-
-static int compare_ends(const void *a, const void *b)
-{
-    const struct end *left = a, *right = b;
-    if (left->vertex != right->vertex) {
-        return left->vertex < right->vertex ? -1 : 1;
-    }
-    return left->link < right->link ? -1 : left->link > right->link;
-}
-
-/* A switch without devices stays where it is. */
-static uint32_t turn_vertex(const struct fold *fold, uint32_t vertex)
-{
-    const struct pccl_topology *topology = fold->all->topology;
-    if (vertex < topology->num_devices) {
-        return (vertex + fold->shift * fold->width) % topology->num_devices;
-    }
-    uint32_t leaf = fold->leaf[vertex];
-    return leaf == PCCL_NONE ? vertex : fold->switches[(leaf + fold->shift) % fold->num_leaves];
-}
-
-/* Fills image; returns whether the links out of the vertex are like those out of its image. */
-static bool turn_links(struct fold *fold, uint32_t vertex)
-{
-    const struct pccl_topology *topology = fold->all->topology;
-    uint32_t image = turn_vertex(fold, vertex);
-    uint32_t first = topology->first_out[vertex], other = topology->first_out[image];
-    uint32_t count = topology->first_out[vertex + 1] - first;
-    if (topology->first_out[image + 1] - other != count) {
-        return false;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t here = topology->out_links[first + i], there = topology->out_links[other + i];
-        fold->ends[0][i] = (struct end){turn_vertex(fold, topology->links[here].target), here};
-        fold->ends[1][i] = (struct end){topology->links[there].target, there};
-    }
-    qsort(fold->ends[0], count, sizeof *fold->ends[0], compare_ends);
-    qsort(fold->ends[1], count, sizeof *fold->ends[1], compare_ends);
-    for (uint32_t i = 0; i < count; i++) {
-        if (fold->ends[0][i].vertex != fold->ends[1][i].vertex) {
-            return false;
-        }
-        fold->image[fold->ends[0][i].link] = fold->ends[1][i].link;
-    }
-    return true;
-}
-
-static bool can_turn(struct fold *fold, uint32_t shift)
-{
-    fold->shift = shift;
-    fold->num_turns = fold->num_leaves / shift;
-    for (uint32_t v = 0; v < fold->all->topology->num_vertices; v++) {
-        if (!turn_links(fold, v)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static void classify_links(struct fold *fold)
-{
-    uint32_t num_links = fold->all->topology->num_links, count = 0;
-    memset(fold->class, 0xff, num_links * sizeof *fold->class);
-    for (uint32_t l = 0; l < num_links; l++) {
-        if (fold->class[l] == PCCL_NONE) {
-            fold->class_size[count] = 0;
-            for (uint32_t at = l; fold->class[at] == PCCL_NONE; at = fold->image[at]) {
-                fold->class[at] = count;
-                fold->class_size[count]++;
-            }
-            count++;
-        }
-    }
+    return (fold->turning.num_leaves + fold->turning.width - 1) / fold->turning.width;
 }
 
 /* --- ways --------------------------------------------------------------------------------------------------------- */
@@ -177,40 +46,40 @@ static void classify_links(struct fold *fold)
 /* An item is a block from one of the first leaves, as far as they are different, to any leaf. */
 static uint32_t item_source(const struct fold *fold, uint32_t item)
 {
-    return item / fold->num_leaves;
+    return item / fold->turning.num_leaves;
 }
 
 static uint32_t item_target(const struct fold *fold, uint32_t item)
 {
-    return item % fold->num_leaves;
+    return item % fold->turning.num_leaves;
 }
 
 static int find_ways(const struct fold *fold, uint32_t item)
 {
     uint32_t from = item_source(fold, item), to = item_target(fold, item);
-    if (from == to && fold->width == 1) {
+    if (from == to && fold->turning.width == 1) {
         fold->all->ways.num_ways = 0;
         return 0;
     }
-    return pccl__ways_find(&fold->all->ways, from * fold->width, to * fold->width + (from == to));
+    return pccl__ways_find(&fold->all->ways, from * fold->turning.width, to * fold->turning.width + (from == to));
 }
 
-/* What an item occupies on a way: a place at the sending and one at the receiving leaf, and classes of links; as many as
- * the way has links. Returns false if the way and its images use a link several times: they then collide. */
+/* What an item occupies on a way: a place at the sending and one at the receiving leaf, and classes of links; as many
+ * as the way has links. Returns false if the way and its images use a link several times: they then collide. */
 static bool list_uses(const struct fold *fold, uint32_t item, uint32_t number, uint32_t *uses)
 {
     const uint32_t *links = pccl__way(&fold->all->ways, number);
     uses[0] = item_source(fold, item);
-    uses[1] = fold->shift + item_target(fold, item) % fold->shift;
+    uses[1] = fold->turning.shift + item_target(fold, item) % fold->turning.shift;
     for (uint32_t i = 1; i + 1 < fold->all->ways.counts[number]; i++) {
-        uint32_t class = fold->class[links[i]];
-        uses[i + 1] = 2 * fold->shift + class;
+        uint32_t class = fold->turning.class[links[i]];
+        uses[i + 1] = 2 * fold->turning.shift + class;
         for (uint32_t k = 2; k <= i; k++) {
             if (uses[k] == uses[i + 1]) {
                 return false;
             }
         }
-        if (fold->class_size[class] != fold->num_turns) {
+        if (fold->turning.class_size[class] != fold->turning.num_turns) {
             return false;
         }
     }
@@ -231,7 +100,7 @@ static void change_load(const struct fold *fold, uint32_t item, uint32_t number,
     uint32_t uses[PCCL__MAX_WAY_LINKS];
     list_uses(fold, item, number, uses);
     for (uint32_t i = 2; i < all->ways.counts[number]; i++) {
-        uint32_t class = uses[i] - 2 * fold->shift;
+        uint32_t class = uses[i] - 2 * fold->turning.shift;
         all->load[class] = more ? all->load[class] + 1 : all->load[class] - 1;
         all->price[class] = price_next(fold, class);
     }
@@ -253,7 +122,7 @@ static int choose_way(struct fold *fold, uint32_t item)
             continue;
         }
         for (uint32_t i = 2; i < all->ways.counts[k]; i++) {
-            price += all->price[uses[i] - 2 * fold->shift];
+            price += all->price[uses[i] - 2 * fold->turning.shift];
         }
         if (price < least) {
             least = price;
@@ -288,9 +157,10 @@ static void price_links(struct fold *fold)
     const struct pccl_topology *topology = all->topology;
     all->par = count_fair_rounds(fold);
     for (uint32_t l = 0; l < topology->num_links; l++) {
-        uint32_t from = fold->leaf[topology->links[l].source], to = fold->leaf[topology->links[l].target];
-        bool leaves = from != PCCL_NONE && to != PCCL_NONE && from / fold->shift != to / fold->shift;
-        fold->base_price[fold->class[l]] = leaves ? LEAVING : 1;
+        uint32_t from = fold->turning.leaf[topology->links[l].source];
+        uint32_t to = fold->turning.leaf[topology->links[l].target];
+        bool leaves = from != PCCL_NONE && to != PCCL_NONE && from / fold->turning.shift != to / fold->turning.shift;
+        fold->base_price[fold->turning.class[l]] = leaves ? LEAVING : 1;
     }
     for (uint32_t l = 0; l < topology->num_links; l++) {
         all->load[l] = 0;
@@ -316,17 +186,17 @@ static int choose_ways(struct fold *fold)
 /* Turns as little as possible, so that as few items as possible are to be packed, but leaves few out. */
 static int choose_shift(struct fold *fold)
 {
-    for (uint32_t shift = 1; shift <= fold->num_leaves; shift++) {
-        if (fold->num_leaves % shift != 0 || !can_turn(fold, shift)) {
+    for (uint32_t shift = 1; shift <= fold->turning.num_leaves; shift++) {
+        if (fold->turning.num_leaves % shift != 0 || !pccl__turning_turn(&fold->turning, shift)) {
             continue;
         }
-        fold->num_items = shift * fold->num_leaves;
-        if (fold->num_items > MOST_ITEMS || fold->num_turns > MOST_TURNED_LINKS / fold->all->topology->num_links) {
+        fold->num_items = shift * fold->turning.num_leaves;
+        if (fold->num_items > MOST_ITEMS ||
+            fold->turning.num_turns > MOST_TURNED_LINKS / fold->all->topology->num_links) {
             return PCCL_ERR_UNSUPPORTED;
         }
         free(fold->way);
         fold->way = pccl__array_new(fold->num_items, sizeof *fold->way);
-        classify_links(fold);
         int status = fold->way == NULL ? PCCL_ERR_MEMORY : choose_ways(fold);
         if (status != 0 || fold->num_odd <= fold->num_items / 16) {
             return status;
@@ -363,13 +233,13 @@ static int add_item(struct fold *fold, uint32_t item)
 static int pack_items(struct fold *fold)
 {
     const struct pccl__circuits *all = fold->all;
-    int status = pccl__packing_create(&fold->packing, 2 * fold->shift + all->topology->num_links);
+    int status = pccl__packing_create(&fold->packing, 2 * fold->turning.shift + all->topology->num_links);
     fold->first_link = pccl__array_new((size_t)fold->num_items + 1, sizeof *fold->first_link);
     if (status != 0 || fold->first_link == NULL) {
         return PCCL_ERR_MEMORY;
     }
     for (uint32_t r = 0; r < fold->packing.num_resources; r++) {
-        fold->packing.capacity[r] = r < 2 * fold->shift ? fold->width : 1;
+        fold->packing.capacity[r] = r < 2 * fold->turning.shift ? fold->turning.width : 1;
     }
     for (uint32_t i = 0; i < fold->num_items && status == 0; i++) {
         status = add_item(fold, i);
@@ -383,14 +253,15 @@ static int pack_items(struct fold *fold)
 static int turn_all(struct fold *fold)
 {
     uint32_t num_links = fold->all->topology->num_links;
-    fold->turned = pccl__array_new((size_t)fold->num_turns * num_links, sizeof *fold->turned);
+    fold->turned = pccl__array_new((size_t)fold->turning.num_turns * num_links, sizeof *fold->turned);
     if (fold->turned == NULL) {
         return PCCL_ERR_MEMORY;
     }
     for (uint32_t l = 0; l < num_links; l++) {
         fold->turned[l] = l;
-        for (uint32_t t = 1; t < fold->num_turns; t++) {
-            fold->turned[(size_t)t * num_links + l] = fold->image[fold->turned[(size_t)(t - 1) * num_links + l]];
+        for (uint32_t t = 1; t < fold->turning.num_turns; t++) {
+            uint32_t before = fold->turned[(size_t)(t - 1) * num_links + l];
+            fold->turned[(size_t)t * num_links + l] = fold->turning.image[before];
         }
     }
     return 0;
@@ -402,15 +273,15 @@ static int label_items(struct fold *fold)
     const struct pccl__packing *packing = &fold->packing;
     for (int end = 0; end < 2; end++) {
         fold->labels[end] = pccl__array_new(fold->num_items, sizeof *fold->labels[end]);
-        uint32_t *next = pccl__array_new((size_t)packing->num_slots * fold->shift, sizeof *next);
+        uint32_t *next = pccl__array_new((size_t)packing->num_slots * fold->turning.shift, sizeof *next);
         if (fold->labels[end] == NULL || next == NULL) {
             free(next);
             return PCCL_ERR_MEMORY;
         }
         for (uint32_t i = 0; i < fold->num_items; i++) {
-            uint32_t leaf = end == 0 ? item_source(fold, i) : item_target(fold, i) % fold->shift;
+            uint32_t leaf = end == 0 ? item_source(fold, i) : item_target(fold, i) % fold->turning.shift;
             if (packing->slot[i] != PCCL_NONE) {
-                fold->labels[end][i] = next[packing->slot[i] * fold->shift + leaf]++;
+                fold->labels[end][i] = next[packing->slot[i] * fold->turning.shift + leaf]++;
             }
         }
         free(next);
@@ -436,9 +307,9 @@ static int unfold(struct fold *fold, struct pccl__circuit *circuit)
     const struct pccl_topology *topology = all->topology;
     uint32_t source = all->demand->devices[pccl__circuit_source(all, circuit->chunk)];
     uint32_t target = all->demand->devices[pccl__circuit_target(all, circuit->chunk)];
-    uint32_t p = fold->width, turn = source / p / fold->shift;
-    uint32_t to = (target / p + fold->num_leaves - turn * fold->shift) % fold->num_leaves;
-    uint32_t item = source / p % fold->shift * fold->num_leaves + to;
+    uint32_t p = fold->turning.width, turn = source / p / fold->turning.shift;
+    uint32_t to = (target / p + fold->turning.num_leaves - turn * fold->turning.shift) % fold->turning.num_leaves;
+    uint32_t item = source / p % fold->turning.shift * fold->turning.num_leaves + to;
     uint32_t num_inner = fold->first_link[item + 1] - fold->first_link[item];
     bool packed = fold->packing.slot[item] != PCCL_NONE;
     int status = 0;
@@ -481,32 +352,10 @@ static bool suits(const struct pccl__circuits *all)
            all->num_circuits == pairs;
 }
 
-static int open_fold(struct fold *fold)
-{
-    const struct pccl_topology *topology = fold->all->topology;
-    fold->switches = pccl__array_new(topology->num_devices, sizeof *fold->switches);
-    fold->leaf = pccl__array_new(topology->num_vertices, sizeof *fold->leaf);
-    fold->image = pccl__array_new(topology->num_links, sizeof *fold->image);
-    fold->class = pccl__array_new(topology->num_links, sizeof *fold->class);
-    fold->class_size = pccl__array_new(topology->num_links, sizeof *fold->class_size);
-    fold->base_price = pccl__array_new(topology->num_links, sizeof *fold->base_price);
-    fold->ends[0] = pccl__array_new(topology->num_links, sizeof *fold->ends[0]);
-    fold->ends[1] = pccl__array_new(topology->num_links, sizeof *fold->ends[1]);
-    bool made = fold->switches != NULL && fold->leaf != NULL && fold->image != NULL && fold->class != NULL &&
-                fold->class_size != NULL && fold->base_price != NULL && fold->ends[0] != NULL && fold->ends[1] != NULL;
-    return made ? 0 : PCCL_ERR_MEMORY;
-}
-
 static void close_fold(struct fold *fold)
 {
-    free(fold->switches);
-    free(fold->leaf);
-    free(fold->image);
-    free(fold->class);
-    free(fold->class_size);
     free(fold->base_price);
     for (int end = 0; end < 2; end++) {
-        free(fold->ends[end]);
         free(fold->labels[end]);
     }
     free(fold->way);
@@ -514,6 +363,7 @@ static void close_fold(struct fold *fold)
     free(fold->links);
     free(fold->turned);
     pccl__packing_free(&fold->packing);
+    pccl__turning_free(&fold->turning);
 }
 
 int pccl__circuits_fold(struct pccl__circuits *all)
@@ -522,9 +372,13 @@ int pccl__circuits_fold(struct pccl__circuits *all)
     if (!suits(all)) {
         return PCCL_ERR_UNSUPPORTED;
     }
-    int status = open_fold(&fold);
-    if (status == 0 && !find_leaves(&fold)) {
-        status = PCCL_ERR_UNSUPPORTED;
+    uint32_t n = all->topology->num_devices;
+    int status = pccl__turning_create(all->topology, &fold.turning);
+    fold.base_price = pccl__array_new(all->topology->num_links, sizeof *fold.base_price);
+    if (status == 0) {
+        uint64_t devices = fold.turning.width;
+        bool full = count_fair_rounds(&fold) * devices * devices <= n + n / 8;
+        status = fold.base_price == NULL ? PCCL_ERR_MEMORY : full ? 0 : PCCL_ERR_UNSUPPORTED;
     }
     status = status == 0 ? choose_shift(&fold) : status;
     status = status == 0 ? pack_items(&fold) : status;
