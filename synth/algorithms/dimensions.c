@@ -1,7 +1,7 @@
 /* All-gather dimension by dimension on grids: along the lines of one dimension in both directions, then along those of
- * the next with all that has come together, and so on. Few large messages between neighbours, so that no link is shared;
- * what it costs are the links of the other dimensions, which idle meanwhile. Split, every block has a part for each
- * dimension that begins with it, and all links work all the time (Sack and Gropp, 2012). */
+ * the next with all that has come together, and so on. Few large messages between neighbours, so that no link is
+ * shared; what it costs are the links of the other dimensions, which idle meanwhile. Split, every block has a part for
+ * each dimension that begins with it, and all links work all the time (Sack and Gropp, 2012). */
 #include <stdlib.h>
 #include <string.h>
 

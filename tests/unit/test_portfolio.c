@@ -439,7 +439,8 @@ static void test_work_of_first_use(void **state)
         for (int collective = 0; collective < PCCL_CUSTOM; collective++) {
             for (size_t s = 0; s < sizeof sizes / sizeof sizes[0] && collective != PCCL_ALLTOALL; s++) {
                 struct pccl_request request = make_request((enum pccl_collective)collective, 64, sizes[s]);
-                uint64_t most = 64 * 63 * (collective == PCCL_ALLREDUCE ? 12 : 7), work = count_work(topology, &request);
+                uint64_t most = 64 * 63 * (collective == PCCL_ALLREDUCE ? 12 : 7);
+                uint64_t work = count_work(topology, &request);
                 if (work > most) {
                     fail_msg("%s, %s of %" PRId64 " bytes: %" PRIu64 " chunks carried, at most %" PRIu64, names[t],
                              pccl_collective_name(request.collective), sizes[s], work, most);
