@@ -58,6 +58,10 @@ uint32_t **pccl__problem_place(const struct pccl__problem *problem);
 
 /* --- writing a schedule ------------------------------------------------------------------------------------------- */
 
+/* An empty schedule for the problem's request, each block in `pieces`, under the name of the method being tried. */
+int pccl__schedule_begin(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                         struct pccl_error *error);
+
 /* How the messages of a phase are written down. Mirrored: turned round in time and direction, so that whoever can write
  * an all-gather can write a reduce-scatter, whoever can write a scatter a gather, a broadcast a reduce. */
 enum pccl__phase {

@@ -325,20 +325,15 @@ int pccl__circuits_algorithm(const struct pccl__problem *problem, uint32_t piece
                              struct pccl_error *error)
 {
     struct pccl__circuits all = {.problem = problem, .topology = problem->topology};
-    struct pccl_demand *demand = NULL;
     bool switched = problem->topology->num_vertices > problem->topology->num_devices;
     if (problem->variant == PCCL__CIRCUITS_FOLDED && !switched) {
         return pccl__reject(error, "only for devices at switches");
     }
-    int status = pccl_demand_create(problem->request, pieces, &demand, error);
+    int status = pccl__schedule_begin(problem, pieces, &all.schedule, error);
     if (status != 0) {
         return status;
     }
-    all.demand = demand;
-    status = pccl_schedule_create(demand, problem->topology, problem->method, &all.schedule, error);
-    if (status != 0) {
-        return status;
-    }
+    all.demand = all.schedule->demand;
     status = open_circuits(&all, error);
     if (status == 0) {
         status = order_circuits(&all);

@@ -343,16 +343,11 @@ int pccl__lines_algorithm(const struct pccl__problem *problem, uint32_t pieces, 
                           struct pccl_error *error)
 {
     struct lines lines = {.problem = problem};
-    struct pccl_demand *demand = NULL;
     const char *refusal = find_refusal(problem);
     if (refusal != NULL) {
         return pccl__reject(error, refusal);
     }
-    int status = pccl_demand_create(problem->request, pieces, &demand, error);
-    if (status != 0) {
-        return status;
-    }
-    status = pccl_schedule_create(demand, problem->topology, problem->method, &lines.schedule, error);
+    int status = pccl__schedule_begin(problem, pieces, &lines.schedule, error);
     if (status != 0) {
         return status;
     }

@@ -341,20 +341,15 @@ static int match(const struct pccl__problem *problem, uint32_t pieces, enum pccl
     struct matcher matcher = {.problem = problem,
                               .clustered = variant != PCCL__EAGER,
                               .filling = variant == PCCL__FILLING};
-    struct pccl_demand *demand = NULL;
-    int status = pccl_demand_create(problem->request, pieces, &demand, error);
+    int status = pccl__schedule_begin(problem, pieces, &matcher.schedule, error);
     if (status != 0) {
         return status;
     }
-    matcher.demand = demand;
-    status = pccl_schedule_create(demand, problem->topology, problem->method, &matcher.schedule, error);
-    if (status != 0) {
-        return status;
-    }
+    matcher.demand = matcher.schedule->demand;
     status = pccl__arcs_create(problem, MAX_ARCS, false, &matcher.arcs, error);
     if (status == 0) {
         int64_t bytes = problem->block_bytes / pieces;
-        status = pccl__clusters_create(problem->topology, &matcher.arcs, bytes, demand->num_chunks, &matcher.clusters);
+        status = pccl__clusters_create(problem->topology, &matcher.arcs, bytes, matcher.demand->num_chunks, &matcher.clusters);
     }
     if (status == 0 && matcher.clusters.num_classes < 2 && variant != PCCL__CLUSTERED) {
         status = pccl__reject(error, "the same as without clusters: all arcs cost alike");

@@ -177,19 +177,14 @@ static int spread(const struct pccl__problem *problem, uint32_t pieces, struct p
                   struct pccl_error *error)
 {
     struct multicast multicast = {.problem = problem};
-    struct pccl_demand *demand = NULL;
-    int status = pccl_demand_create(problem->request, pieces, &demand, error);
+    int status = pccl__schedule_begin(problem, pieces, &multicast.schedule, error);
     if (status != 0) {
         return status;
     }
-    multicast.demand = demand;
-    status = pccl_schedule_create(demand, problem->topology, problem->method, &multicast.schedule, error);
-    if (status != 0) {
-        return status;
-    }
+    multicast.demand = multicast.schedule->demand;
     status = open_multicast(&multicast, error);
     if (status == 0) {
-        for (uint32_t i = 0; i < demand->num_chunks && status == 0; i++) {
+        for (uint32_t i = 0; i < multicast.demand->num_chunks && status == 0; i++) {
             status = place_chunk(&multicast, multicast.order[i]);
         }
         if (status == 0) {

@@ -418,17 +418,13 @@ int pccl__symmetry_algorithm(const struct pccl__problem *problem, uint32_t piece
         return pccl__reject(error, "only for an all-to-all of equal blocks among all devices");
     }
     struct pccl__symmetric_plan plan;
-    struct pccl_demand *demand = NULL;
     struct pccl_schedule *made = NULL;
     int status = pccl__symmetric_plan_create(problem->topology, &plan, error);
     if (status == 0 && (uint64_t)plan.num_steps * problem->num_ranks > MOST_MESSAGES) {
         status = pccl__reject(error, "too many messages for a whole schedule");
     }
     if (status == 0) {
-        status = pccl_demand_create(problem->request, 1, &demand, error);
-    }
-    if (status == 0) {
-        status = pccl_schedule_create(demand, problem->topology, problem->method, &made, error);
+        status = pccl__schedule_begin(problem, 1, &made, error);
     }
     if (status == 0) {
         status = write_messages(&plan, problem, made);

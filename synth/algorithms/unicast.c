@@ -225,16 +225,11 @@ static int try_order(const struct pccl__problem *problem, uint32_t pieces, uint6
                      struct pccl_error *error)
 {
     struct unicast unicast = {.problem = problem};
-    struct pccl_demand *demand = NULL;
-    int status = pccl_demand_create(problem->request, pieces, &demand, error);
+    int status = pccl__schedule_begin(problem, pieces, &unicast.schedule, error);
     if (status != 0) {
         return status;
     }
-    unicast.demand = demand;
-    status = pccl_schedule_create(demand, problem->topology, problem->method, &unicast.schedule, error);
-    if (status != 0) {
-        return status;
-    }
+    unicast.demand = unicast.schedule->demand;
     status = open_unicast(&unicast, error);
     if (status == 0) {
         status = place_all(&unicast, seed);

@@ -12,16 +12,23 @@ void pccl__writer_fail(struct pccl__writer *writer, int status, const char *why)
     }
 }
 
+int pccl__schedule_begin(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                         struct pccl_error *error)
+{
+    struct pccl_demand *demand;
+    int status = pccl_demand_create(problem->request, pieces, &demand, error);
+    if (status != 0) {
+        return status;
+    }
+    return pccl_schedule_create(demand, problem->topology, problem->method, schedule, error);
+}
+
 void pccl__writer_open(struct pccl__writer *writer, const struct pccl__problem *problem, uint32_t pieces,
                        uint32_t demand_pieces, struct pccl_error *error)
 {
     *writer = (struct pccl__writer){.problem = problem, .error = error, .pieces = pieces};
     writer->number = pccl__problem_next_writer(problem);
-    struct pccl_demand *demand;
-    writer->status = pccl_demand_create(problem->request, demand_pieces, &demand, error);
-    if (writer->status == 0) {
-        writer->status = pccl_schedule_create(demand, problem->topology, problem->method, &writer->schedule, error);
-    }
+    writer->status = pccl__schedule_begin(problem, demand_pieces, &writer->schedule, error);
 }
 
 /* Makes the steps of a mirrored phase run backwards. */
