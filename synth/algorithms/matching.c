@@ -349,7 +349,8 @@ static int match(const struct pccl__problem *problem, uint32_t pieces, enum pccl
     status = pccl__arcs_create(problem, MAX_ARCS, false, &matcher.arcs, error);
     if (status == 0) {
         int64_t bytes = problem->block_bytes / pieces;
-        status = pccl__clusters_create(problem->topology, &matcher.arcs, bytes, matcher.demand->num_chunks, &matcher.clusters);
+        status = pccl__clusters_create(problem->topology, &matcher.arcs, bytes, matcher.demand->num_chunks,
+                                       &matcher.clusters);
     }
     if (status == 0 && matcher.clusters.num_classes < 2 && variant != PCCL__CLUSTERED) {
         status = pccl__reject(error, "the same as without clusters: all arcs cost alike");
