@@ -208,7 +208,7 @@ static uint64_t digest_of(const char *text)
     return digest;
 }
 
-static void fill_record(struct coll_pccl_record *record, uint32_t installed, const struct pccl_topology *fabric)
+static void fill_record(struct coll_pccl_record *record, uint64_t installed, const struct pccl_topology *fabric)
 {
     memset(record, 0, sizeof *record); /* padding is sent too */
     record->magic = UINT64_C(0x7063636c0000) << 16 | sizeof *record;
@@ -282,7 +282,7 @@ static bool all_succeed(struct ompi_communicator_t *world, int status, const str
 }
 
 /* Exchanges records through the component below and sets up the world. */
-static bool exchange(struct ompi_communicator_t *world, uint32_t installed, struct coll_pccl_record *records,
+static bool exchange(struct ompi_communicator_t *world, uint64_t installed, struct coll_pccl_record *records,
                      int *statuses)
 {
     uint32_t num_ranks = (uint32_t)ompi_comm_size(world);
@@ -304,7 +304,7 @@ static bool exchange(struct ompi_communicator_t *world, uint32_t installed, stru
     return agreed;
 }
 
-bool coll_pccl_agreement_reach(struct ompi_communicator_t *world, uint32_t installed)
+bool coll_pccl_agreement_reach(struct ompi_communicator_t *world, uint64_t installed)
 {
     size_t num_ranks = (size_t)ompi_comm_size(world);
     bool *present = malloc(num_ranks * sizeof *present);

@@ -4,9 +4,9 @@
 
 #include "world.h"
 
-/* Collective over the ranks of MPI_COMM_WORLD in which pccl is on, called while its module is enabled. installed: the
- * collectives that have something to fall back to here. True on all ranks or on none; then coll_pccl_world is set up.
- * Ends in bounded time if pccl is off or absent somewhere; the reason has been shown. */
-bool coll_pccl_agreement_reach(struct ompi_communicator_t *world, uint32_t installed);
+/* Collective over the ranks of MPI_COMM_WORLD in which pccl is on, called while its module is enabled. installed: a
+ * digest of the functions that have something to fall back to here. True on all ranks or on none; then coll_pccl_world
+ * is set up. */
+bool coll_pccl_agreement_reach(struct ompi_communicator_t *world, uint64_t installed);
 
 #endif

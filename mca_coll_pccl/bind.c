@@ -246,19 +246,6 @@ static int set_areas(struct coll_pccl_execution *execution, char *private_input,
     return status;
 }
 
-/* Fills private copies of what the call sends. */
-static int load(struct coll_pccl_execution *execution, bool private_input, bool private_output)
-{
-    const struct coll_pccl_view *view = &execution->view;
-    if (private_input) {
-        return pack_blocks(&view->input, &execution->areas[PCCL_INPUT], 0, view->input.blocks);
-    }
-    if (private_output && view->relation == COLL_PCCL_INPUT_IN_OUTPUT) {
-        return pack_blocks(&view->output, &execution->areas[PCCL_OUTPUT], view->block, 1);
-    }
-    return OMPI_SUCCESS;
-}
-
 /* Private input, private output and scratch share one allocation. Scratch slots follow one another without padding, so
  * that neighbours can travel in one message. */
 static int set_memory(struct coll_pccl_execution *execution)
@@ -270,6 +257,8 @@ static int set_memory(struct coll_pccl_execution *execution)
     bool is_source = view->relation == COLL_PCCL_INPUT_IN_OUTPUT && view->output.blocks == 1;
     execution->unpack_output = private_output && !execution->elements && !is_source;
     execution->copy_output = private_output && execution->elements;
+    execution->pack_input = private_input;
+    execution->pack_block = private_output && !execution->elements && view->relation == COLL_PCCL_INPUT_IN_OUTPUT;
     int status = set_areas(execution, NULL, NULL);
     if (status != OMPI_SUCCESS || (!private_input && !private_output && scratch_slots == 0)) {
         return status;
@@ -290,7 +279,7 @@ static int set_memory(struct coll_pccl_execution *execution)
         status = set_areas(execution, private_input ? memory + input.first : NULL,
                            private_output ? memory + output_start + output.first : NULL);
     }
-    return status == OMPI_SUCCESS ? load(execution, private_input, private_output) : status;
+    return status;
 }
 
 /* Address and length of one message. *staged_bytes grows by the room it needs in the staging area, if it does. */
@@ -420,7 +409,19 @@ int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl
     return status;
 }
 
-int coll_pccl_unbind(struct coll_pccl_execution *execution)
+int coll_pccl_load(struct coll_pccl_execution *execution)
+{
+    const struct coll_pccl_view *view = &execution->view;
+    if (execution->pack_input) {
+        return pack_blocks(&view->input, &execution->areas[PCCL_INPUT], 0, view->input.blocks);
+    }
+    if (execution->pack_block) {
+        return pack_blocks(&view->output, &execution->areas[PCCL_OUTPUT], view->block, 1);
+    }
+    return OMPI_SUCCESS;
+}
+
+int coll_pccl_unload(struct coll_pccl_execution *execution)
 {
     const struct coll_pccl_side *output = &execution->view.output;
     if (execution->unpack_output) {

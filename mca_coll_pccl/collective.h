@@ -1,4 +1,4 @@
-/* The collectives that pccl serves: one row each. */
+/* The collectives that pccl serves: one row each, with a function for each form of it. */
 #ifndef COLL_PCCL_COLLECTIVE_H
 #define COLL_PCCL_COLLECTIVE_H
 
@@ -22,18 +22,30 @@ enum coll_pccl_kind {
     COLL_PCCL_NUM_KINDS
 };
 
-struct coll_pccl_collective {
-    const char *name; /* as in MPI, lower case */
-    enum pccl_collective planned_as;
-    int tag;                /* of its messages: see execute.h */
-    bool sizes_private;     /* only the two ends of a pair know how much they exchange: direct plans only */
-    bool one_way;           /* some ranks only send: nothing stops them from running ahead of the others */
-    void (*entry)(void);    /* the function to install, cast back by its place in the module */
-    size_t function;        /* offset of its pointer in mca_coll_base_module_t */
+enum coll_pccl_form {
+    COLL_PCCL_BLOCKING,
+    COLL_PCCL_NUM_FORMS
+};
+
+/* A function of MPI that pccl takes over: what is installed, and where Open MPI keeps such a function. */
+struct coll_pccl_function {
+    const char *name;       /* as in MPI, lower case */
+    void (*entry)(void);    /* ours, cast back by its place in the module */
+    size_t place;           /* offset of its pointer in mca_coll_base_module_t */
     size_t active_function; /* offset of function and of module in mca_coll_base_comm_coll_t */
     size_t active_module;
 };
 
+struct coll_pccl_collective {
+    const char *name; /* as in MPI, lower case; names all forms in coll_pccl_collectives */
+    enum pccl_collective planned_as;
+    int tag;            /* of the messages of a blocking call: see execute.h */
+    bool sizes_private; /* only the two ends of a pair know how much they exchange: direct plans only */
+    bool one_way;       /* some ranks only send: nothing stops them from running ahead of the others */
+    struct coll_pccl_function functions[COLL_PCCL_NUM_FORMS];
+};
+
+/* entry.c */
 extern const struct coll_pccl_collective coll_pccl_collectives[COLL_PCCL_NUM_KINDS];
 
 /* One call as the application made it, arguments that the standard calls insignificant included. */
@@ -56,37 +68,11 @@ struct coll_pccl_call {
     bool empty;         /* there is nothing to move, and every rank knows it */
 };
 
-/* entry.c: the functions installed in modules. */
-int coll_pccl_allgather(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                        int receive_count, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm,
-                        mca_coll_base_module_t *module);
-int coll_pccl_allgatherv(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                         const int *receive_counts, const int *displs, struct ompi_datatype_t *receive_type,
-                         struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_pccl_allreduce(const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
-                        struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_pccl_alltoall(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                       int receive_count, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm,
-                       mca_coll_base_module_t *module);
-int coll_pccl_alltoallv(const void *send, const int *send_counts, const int *send_displs,
-                        struct ompi_datatype_t *send_type, void *receive, const int *receive_counts,
-                        const int *receive_displs, struct ompi_datatype_t *receive_type,
-                        struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_pccl_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_pccl_bcast(void *buffer, int count, struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
-                    mca_coll_base_module_t *module);
-int coll_pccl_gather(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                     int receive_count, struct ompi_datatype_t *receive_type, int root,
-                     struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_pccl_reduce(const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
-                     int root, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_pccl_reduce_scatter(const void *send, void *receive, const int *counts, struct ompi_datatype_t *type,
-                             struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
-int coll_pccl_reduce_scatter_block(const void *send, void *receive, int count, struct ompi_datatype_t *type,
-                                   struct ompi_op_t *op, struct ompi_communicator_t *comm,
-                                   mca_coll_base_module_t *module);
-int coll_pccl_scatter(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                      int receive_count, struct ompi_datatype_t *receive_type, int root,
-                      struct ompi_communicator_t *comm, mca_coll_base_module_t *module);
+struct coll_pccl_module;
+
+/* serve.c: the common path of the blocking functions. COLL_PCCL_DECLINED: the previous component has to serve the call,
+ * on all ranks; else how it ended. */
+int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                    struct coll_pccl_module *module);
 
 #endif

@@ -56,9 +56,9 @@ struct coll_pccl_group {
 /* The module of one communicator. */
 struct coll_pccl_module {
     mca_coll_base_module_t super;
-    mca_coll_base_comm_coll_t previous; /* of the collectives installed: function and module that served them before */
-    uint32_t installed;                 /* a bit per enum coll_pccl_kind */
-    struct coll_pccl_group *group;      /* NULL until the first collective */
+    mca_coll_base_comm_coll_t previous; /* of the functions installed: what served them before, and its module */
+    uint32_t installed[COLL_PCCL_NUM_FORMS]; /* a bit per enum coll_pccl_kind */
+    struct coll_pccl_group *group;           /* NULL until the first collective */
 };
 typedef struct coll_pccl_module coll_pccl_module_t; /* Open MPI's object macros need a one-word name */
 OBJ_CLASS_DECLARATION(coll_pccl_module_t);

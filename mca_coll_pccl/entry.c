@@ -1,7 +1,60 @@
-/* From the MPI functions to the common path: each entry says which buffers, sizes, operator and root its call has. */
-#include "execute.h"
+/* The functions of MPI that pccl takes over. Each collective has one function that describes a call: which buffers,
+ * sizes, operator and root it has. ENTRIES makes of it what Open MPI calls, and the table at the end says where Open
+ * MPI keeps it: a new collective needs a description, an ENTRIES line and a row. */
+#include "component.h"
 
-#define OWN(module) ((struct coll_pccl_module *)(module))
+/* --- signatures that several collectives share ---------------------------------------------------------------- */
+
+/* Equal blocks on both sides. */
+#define BLOCKS_PARAMETERS                                                                                  \
+    const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive, int receive_count, \
+        struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm
+#define BLOCKS_ARGUMENTS send, send_count, send_type, receive, receive_count, receive_type, comm
+
+/* The same with a root. */
+#define ROOTED_BLOCKS_PARAMETERS                                                                           \
+    const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive, int receive_count, \
+        struct ompi_datatype_t *receive_type, int root, struct ompi_communicator_t *comm
+#define ROOTED_BLOCKS_ARGUMENTS send, send_count, send_type, receive, receive_count, receive_type, root, comm
+
+/* One block is sent, blocks of their own sizes are received. */
+#define TO_VECTOR_PARAMETERS                                                                                       \
+    const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive, const int *receive_counts, \
+        const int *receive_displs, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm
+#define TO_VECTOR_ARGUMENTS send, send_count, send_type, receive, receive_counts, receive_displs, receive_type, comm
+
+/* Blocks of their own sizes on both sides. */
+#define VECTORS_PARAMETERS                                                                               \
+    const void *send, const int *send_counts, const int *send_displs, struct ompi_datatype_t *send_type, \
+        void *receive, const int *receive_counts, const int *receive_displs,                             \
+        struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm
+#define VECTORS_ARGUMENTS \
+    send, send_counts, send_displs, send_type, receive, receive_counts, receive_displs, receive_type, comm
+
+#define BARRIER_PARAMETERS struct ompi_communicator_t *comm
+#define BARRIER_ARGUMENTS comm
+
+#define BCAST_PARAMETERS \
+    void *buffer, int count, struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm
+#define BCAST_ARGUMENTS buffer, count, type, root, comm
+
+/* Vectors of one length that are reduced. */
+#define REDUCTION_PARAMETERS                                                                        \
+    const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op, \
+        struct ompi_communicator_t *comm
+#define REDUCTION_ARGUMENTS send, receive, count, type, op, comm
+
+#define ROOTED_REDUCTION_PARAMETERS                                                                           \
+    const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op, int root, \
+        struct ompi_communicator_t *comm
+#define ROOTED_REDUCTION_ARGUMENTS send, receive, count, type, op, root, comm
+
+#define VECTOR_REDUCTION_PARAMETERS                                                                         \
+    const void *send, void *receive, const int *counts, struct ompi_datatype_t *type, struct ompi_op_t *op, \
+        struct ompi_communicator_t *comm
+#define VECTOR_REDUCTION_ARGUMENTS send, receive, counts, type, op, comm
+
+/* --- descriptions ---------------------------------------------------------------------------------------------- */
 
 /* Every field is set by name: it is faster than clearing the structure first. */
 static inline struct coll_pccl_call new_call(enum coll_pccl_kind kind, const void *send, int send_count,
@@ -27,7 +80,7 @@ static inline struct coll_pccl_call new_call(enum coll_pccl_kind kind, const voi
     };
 }
 
-static size_t bytes_of(size_t count, const struct ompi_datatype_t *type)
+static inline size_t bytes_of(size_t count, const struct ompi_datatype_t *type)
 {
     return count * type->super.size;
 }
@@ -44,140 +97,86 @@ static void set_mean(struct coll_pccl_call *call, const int *counts, struct ompi
     call->empty = total == 0;
 }
 
-static void set_size(struct coll_pccl_call *call, size_t count, const struct ompi_datatype_t *type)
+static inline void set_size(struct coll_pccl_call *call, size_t count, const struct ompi_datatype_t *type)
 {
     call->block_bytes = bytes_of(count, type);
     call->empty = call->block_bytes == 0;
 }
 
-/* Now and then a call sends synchronously; which calls need not be the same on all ranks. */
-static mca_pml_base_send_mode_t send_mode(struct coll_pccl_group *group, enum coll_pccl_kind kind)
-{
-    if (coll_pccl_collectives[kind].one_way && ++group->calls == COLL_PCCL_FLOW_CALLS) {
-        group->calls = 0;
-        return MCA_PML_BASE_SEND_SYNCHRONOUS;
-    }
-    return MCA_PML_BASE_SEND_STANDARD;
-}
-
-/* The common path. COLL_PCCL_DECLINED: the previous component has to serve the call, on all ranks. */
-static int serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, mca_coll_base_module_t *base)
-{
-    struct coll_pccl_module *module = OWN(base);
-    if (call->empty) {
-        return OMPI_SUCCESS;
-    }
-    struct coll_pccl_plan *plan;
-    struct coll_pccl_execution *execution;
-    int status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
-    if (status != OMPI_SUCCESS) {
-        return status;
-    }
-    execution = coll_pccl_execution_acquire(plan, execution, comm);
-    if (!execution) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
-    }
-    __atomic_store_n(&coll_pccl_served_calls, coll_pccl_served_calls + 1, __ATOMIC_RELAXED);
-    execution->tag = coll_pccl_collectives[call->kind].tag;
-    execution->send_mode = send_mode(module->group, call->kind);
-    status = coll_pccl_bind(execution, call);
-    if (status == OMPI_SUCCESS) {
-        coll_pccl_execution_run(execution);
-    }
-    return coll_pccl_execution_finish(execution, status);
-}
-
-/* Calls what the previous component offers for `name`. */
-#define PREVIOUS(name, ...) \
-    OWN(module)->previous.coll_##name(__VA_ARGS__, comm, OWN(module)->previous.coll_##name##_module)
-
-int coll_pccl_allgather(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                        int receive_count, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm,
-                        mca_coll_base_module_t *module)
+/* A block of the receive buffer on all ranks. */
+static inline struct coll_pccl_call describe_blocks(enum coll_pccl_kind kind, const void *send, int send_count,
+                                                    struct ompi_datatype_t *send_type, void *receive,
+                                                    int receive_count, struct ompi_datatype_t *receive_type)
 {
     struct coll_pccl_call call =
-        new_call(COLL_PCCL_ALLGATHER, send, send_count, send_type, receive, receive_count, receive_type, NULL, 0);
+        new_call(kind, send, send_count, send_type, receive, receive_count, receive_type, NULL, 0);
     set_size(&call, call.receive_count, receive_type);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED
-               ? status
-               : PREVIOUS(allgather, send, send_count, send_type, receive, receive_count, receive_type);
+    return call;
 }
 
-int coll_pccl_allgatherv(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                         const int *receive_counts, const int *displs, struct ompi_datatype_t *receive_type,
-                         struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_reduction(enum coll_pccl_kind kind, const void *send, void *receive,
+                                                       int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
+                                                       int root)
+{
+    struct coll_pccl_call call = new_call(kind, send, count, type, receive, count, type, op, root);
+    set_size(&call, call.receive_count, type);
+    return call;
+}
+
+static inline struct coll_pccl_call describe_allgather(BLOCKS_PARAMETERS)
+{
+    (void)comm;
+    return describe_blocks(COLL_PCCL_ALLGATHER, send, send_count, send_type, receive, receive_count, receive_type);
+}
+
+static inline struct coll_pccl_call describe_allgatherv(TO_VECTOR_PARAMETERS)
 {
     struct coll_pccl_call call =
         new_call(COLL_PCCL_ALLGATHERV, send, send_count, send_type, receive, 0, receive_type, NULL, 0);
     call.receive_counts = receive_counts;
-    call.receive_displs = displs;
+    call.receive_displs = receive_displs;
     set_mean(&call, receive_counts, comm);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED
-               ? status
-               : PREVIOUS(allgatherv, send, send_count, send_type, receive, receive_counts, displs, receive_type);
+    return call;
 }
 
-int coll_pccl_allreduce(const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
-                        struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_allreduce(REDUCTION_PARAMETERS)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_ALLREDUCE, send, count, type, receive, count, type, op, 0);
-    set_size(&call, call.receive_count, type);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED ? status : PREVIOUS(allreduce, send, receive, count, type, op);
+    (void)comm;
+    return describe_reduction(COLL_PCCL_ALLREDUCE, send, receive, count, type, op, 0);
 }
 
-int coll_pccl_alltoall(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                       int receive_count, struct ompi_datatype_t *receive_type, struct ompi_communicator_t *comm,
-                       mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_alltoall(BLOCKS_PARAMETERS)
 {
-    struct coll_pccl_call call =
-        new_call(COLL_PCCL_ALLTOALL, send, send_count, send_type, receive, receive_count, receive_type, NULL, 0);
-    set_size(&call, call.receive_count, receive_type);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED
-               ? status
-               : PREVIOUS(alltoall, send, send_count, send_type, receive, receive_count, receive_type);
+    (void)comm;
+    return describe_blocks(COLL_PCCL_ALLTOALL, send, send_count, send_type, receive, receive_count, receive_type);
 }
 
-int coll_pccl_alltoallv(const void *send, const int *send_counts, const int *send_displs,
-                        struct ompi_datatype_t *send_type, void *receive, const int *receive_counts,
-                        const int *receive_displs, struct ompi_datatype_t *receive_type,
-                        struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_alltoallv(VECTORS_PARAMETERS)
 {
+    (void)comm;
     struct coll_pccl_call call = new_call(COLL_PCCL_ALLTOALLV, send, 0, send_type, receive, 0, receive_type, NULL, 0);
     call.send_counts = send_counts;
     call.send_displs = send_displs;
     call.receive_counts = receive_counts;
     call.receive_displs = receive_displs;
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED ? status
-                                        : PREVIOUS(alltoallv, send, send_counts, send_displs, send_type, receive,
-                                                   receive_counts, receive_displs, receive_type);
+    return call;
 }
 
-int coll_pccl_barrier(struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_barrier(BARRIER_PARAMETERS)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_BARRIER, NULL, 0, NULL, NULL, 0, NULL, NULL, 0);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED
-               ? status
-               : OWN(module)->previous.coll_barrier(comm, OWN(module)->previous.coll_barrier_module);
+    (void)comm;
+    return new_call(COLL_PCCL_BARRIER, NULL, 0, NULL, NULL, 0, NULL, NULL, 0);
 }
 
-int coll_pccl_bcast(void *buffer, int count, struct ompi_datatype_t *type, int root, struct ompi_communicator_t *comm,
-                    mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_bcast(BCAST_PARAMETERS)
 {
+    (void)comm;
     struct coll_pccl_call call = new_call(COLL_PCCL_BCAST, NULL, 0, NULL, buffer, count, type, NULL, root);
     set_size(&call, call.receive_count, type);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED ? status : PREVIOUS(bcast, buffer, count, type, root);
+    return call;
 }
 
-int coll_pccl_gather(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                     int receive_count, struct ompi_datatype_t *receive_type, int root,
-                     struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_gather(ROOTED_BLOCKS_PARAMETERS)
 {
     struct coll_pccl_call call =
         new_call(COLL_PCCL_GATHER, send, send_count, send_type, receive, receive_count, receive_type, NULL, root);
@@ -186,46 +185,31 @@ int coll_pccl_gather(const void *send, int send_count, struct ompi_datatype_t *s
     } else {
         set_size(&call, call.send_count, send_type);
     }
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED
-               ? status
-               : PREVIOUS(gather, send, send_count, send_type, receive, receive_count, receive_type, root);
+    return call;
 }
 
-int coll_pccl_reduce(const void *send, void *receive, int count, struct ompi_datatype_t *type, struct ompi_op_t *op,
-                     int root, struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_reduce(ROOTED_REDUCTION_PARAMETERS)
 {
-    struct coll_pccl_call call = new_call(COLL_PCCL_REDUCE, send, count, type, receive, count, type, op, root);
-    set_size(&call, call.receive_count, type);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED ? status : PREVIOUS(reduce, send, receive, count, type, op, root);
+    (void)comm;
+    return describe_reduction(COLL_PCCL_REDUCE, send, receive, count, type, op, root);
 }
 
-int coll_pccl_reduce_scatter(const void *send, void *receive, const int *counts, struct ompi_datatype_t *type,
-                             struct ompi_op_t *op, struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_reduce_scatter(VECTOR_REDUCTION_PARAMETERS)
 {
     struct coll_pccl_call call =
         new_call(COLL_PCCL_REDUCE_SCATTER, send, 0, type, receive, counts[ompi_comm_rank(comm)], type, op, 0);
     call.send_counts = counts;
     set_mean(&call, counts, comm);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED ? status : PREVIOUS(reduce_scatter, send, receive, counts, type, op);
+    return call;
 }
 
-int coll_pccl_reduce_scatter_block(const void *send, void *receive, int count, struct ompi_datatype_t *type,
-                                   struct ompi_op_t *op, struct ompi_communicator_t *comm,
-                                   mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_reduce_scatter_block(REDUCTION_PARAMETERS)
 {
-    struct coll_pccl_call call =
-        new_call(COLL_PCCL_REDUCE_SCATTER_BLOCK, send, count, type, receive, count, type, op, 0);
-    set_size(&call, call.receive_count, type);
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED ? status : PREVIOUS(reduce_scatter_block, send, receive, count, type, op);
+    (void)comm;
+    return describe_reduction(COLL_PCCL_REDUCE_SCATTER_BLOCK, send, receive, count, type, op, 0);
 }
 
-int coll_pccl_scatter(const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive,
-                      int receive_count, struct ompi_datatype_t *receive_type, int root,
-                      struct ompi_communicator_t *comm, mca_coll_base_module_t *module)
+static inline struct coll_pccl_call describe_scatter(ROOTED_BLOCKS_PARAMETERS)
 {
     struct coll_pccl_call call =
         new_call(COLL_PCCL_SCATTER, send, send_count, send_type, receive, receive_count, receive_type, NULL, root);
@@ -234,8 +218,64 @@ int coll_pccl_scatter(const void *send, int send_count, struct ompi_datatype_t *
     } else {
         set_size(&call, call.receive_count, receive_type);
     }
-    int status = serve(&call, comm, module);
-    return status != COLL_PCCL_DECLINED
-               ? status
-               : PREVIOUS(scatter, send, send_count, send_type, receive, receive_count, receive_type, root);
+    return call;
 }
+
+/* --- entries --------------------------------------------------------------------------------------------------- */
+
+/* What Open MPI calls for the collective NAME, whose signature is SIGNATURE. What pccl declines goes to the component
+ * that served it before. */
+#define ENTRIES(NAME, SIGNATURE)                                                                                 \
+    static int coll_pccl_##NAME(SIGNATURE##_PARAMETERS, mca_coll_base_module_t *base)                            \
+    {                                                                                                            \
+        struct coll_pccl_module *module = (struct coll_pccl_module *)base;                                       \
+        struct coll_pccl_call call = describe_##NAME(SIGNATURE##_ARGUMENTS);                                     \
+        int status = coll_pccl_serve(&call, comm, module);                                                       \
+        return status != COLL_PCCL_DECLINED                                                                      \
+                   ? status                                                                                      \
+                   : module->previous.coll_##NAME(SIGNATURE##_ARGUMENTS, module->previous.coll_##NAME##_module); \
+    }
+
+ENTRIES(allgather, BLOCKS)
+ENTRIES(allgatherv, TO_VECTOR)
+ENTRIES(allreduce, REDUCTION)
+ENTRIES(alltoall, BLOCKS)
+ENTRIES(alltoallv, VECTORS)
+ENTRIES(barrier, BARRIER)
+ENTRIES(bcast, BCAST)
+ENTRIES(gather, ROOTED_BLOCKS)
+ENTRIES(reduce, ROOTED_REDUCTION)
+ENTRIES(reduce_scatter, VECTOR_REDUCTION)
+ENTRIES(reduce_scatter_block, REDUCTION)
+ENTRIES(scatter, ROOTED_BLOCKS)
+
+/* --- the table ------------------------------------------------------------------------------------------------- */
+
+/* What follows the prefix coll_ in Open MPI's structures is the name of the function. */
+#define FUNCTION(NAME)                                                              \
+    {                                                                               \
+        .name = #NAME,                                                              \
+        .entry = (void (*)(void))coll_pccl_##NAME,                                  \
+        .place = offsetof(mca_coll_base_module_t, coll_##NAME),                     \
+        .active_function = offsetof(mca_coll_base_comm_coll_t, coll_##NAME),        \
+        .active_module = offsetof(mca_coll_base_comm_coll_t, coll_##NAME##_module), \
+    }
+#define ROW(NAME, planned_as, tag, sizes_private, one_way) \
+    {#NAME, planned_as, MCA_COLL_BASE_TAG_##tag, sizes_private, one_way, {FUNCTION(NAME)}}
+
+const struct coll_pccl_collective coll_pccl_collectives[COLL_PCCL_NUM_KINDS] = {
+    /* name, planned as, tag, sizes private, one way */
+    [COLL_PCCL_ALLGATHER] = ROW(allgather, PCCL_ALLGATHER, ALLGATHER, false, false),
+    [COLL_PCCL_ALLGATHERV] = ROW(allgatherv, PCCL_ALLGATHER, ALLGATHERV, false, true),
+    [COLL_PCCL_ALLREDUCE] = ROW(allreduce, PCCL_ALLREDUCE, ALLREDUCE, false, false),
+    [COLL_PCCL_ALLTOALL] = ROW(alltoall, PCCL_ALLTOALL, ALLTOALL, false, false),
+    [COLL_PCCL_ALLTOALLV] = ROW(alltoallv, PCCL_ALLTOALL, ALLTOALLV, true, true),
+    [COLL_PCCL_BARRIER] = ROW(barrier, PCCL_BARRIER, BARRIER, false, false),
+    [COLL_PCCL_BCAST] = ROW(bcast, PCCL_BROADCAST, BCAST, false, true),
+    [COLL_PCCL_GATHER] = ROW(gather, PCCL_GATHER, GATHER, false, true),
+    [COLL_PCCL_REDUCE] = ROW(reduce, PCCL_REDUCE, REDUCE, false, true),
+    [COLL_PCCL_REDUCE_SCATTER] = ROW(reduce_scatter, PCCL_REDUCE_SCATTER, REDUCE_SCATTER, false, true),
+    [COLL_PCCL_REDUCE_SCATTER_BLOCK] =
+        ROW(reduce_scatter_block, PCCL_REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, false, false),
+    [COLL_PCCL_SCATTER] = ROW(scatter, PCCL_SCATTER, SCATTER, false, true),
+};

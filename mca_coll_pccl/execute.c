@@ -81,7 +81,7 @@ static bool wind_up(struct coll_pccl_execution *execution, int *status)
         execution->repeatable = false;
         return !coll_pccl_transport_abandon(execution);
     }
-    *status = coll_pccl_unbind(execution);
+    *status = coll_pccl_unload(execution);
     bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
     trimmed |= coll_pccl_buffer_trim(&execution->staging);
     execution->repeatable &= !trimmed;

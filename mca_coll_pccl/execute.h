@@ -80,6 +80,8 @@ struct coll_pccl_execution {
     ptrdiff_t extent;               /* bytes from unit to unit */
     size_t unit_bytes;              /* of data in a unit */
     struct coll_pccl_area areas[2]; /* PCCL_INPUT, PCCL_OUTPUT */
+    bool pack_input;                /* areas[PCCL_INPUT] is private: pack the input into it at the start */
+    bool pack_block;                /* areas[PCCL_OUTPUT] is private and holds the input: pack that at the start */
     bool unpack_output;             /* areas[PCCL_OUTPUT] is packed: spread it into the user's buffer at the end */
     bool copy_output;               /* areas[PCCL_OUTPUT] is private: copy it to the user's buffer at the end */
     char *scratch;
@@ -109,11 +111,13 @@ struct coll_pccl_execution {
 
 /* bind.c */
 
-/* Ties the execution to the buffers and sizes of a call; packs what must be packed. An MPI error code on failure. Does
- * nothing if it is tied to an equal call already. */
+/* Ties the execution to the buffers and sizes of a call. An MPI error code on failure. Does nothing if it is tied to an
+ * equal call already. */
 int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call);
-/* Brings the results where the application wants them. */
-int coll_pccl_unbind(struct coll_pccl_execution *execution);
+/* At the start of each run: packs what must be packed. */
+int coll_pccl_load(struct coll_pccl_execution *execution);
+/* At the end of each run: brings the results where the application wants them. */
+int coll_pccl_unload(struct coll_pccl_execution *execution);
 /* Where an operand lies and how many units it has. */
 char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t slot, size_t *units);
 /* Between a staged message and the slots of its operation. */

@@ -13,7 +13,6 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/bind.c \
 	mca_coll_pccl/buffer.c \
 	mca_coll_pccl/cache.c \
-	mca_coll_pccl/collective.c \
 	mca_coll_pccl/collective.h \
 	mca_coll_pccl/compat.h \
 	mca_coll_pccl/component.c \
@@ -32,6 +31,7 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/plan.h \
 	mca_coll_pccl/report.c \
 	mca_coll_pccl/report.h \
+	mca_coll_pccl/serve.c \
 	mca_coll_pccl/span.h \
 	mca_coll_pccl/transport.c \
 	mca_coll_pccl/view.c \

@@ -12,29 +12,34 @@
 /* Priorities of Open MPI's own components: tuned 30, sync 50. */
 #define COLL_PCCL_ADVICE "a value above 30 (\"tuned\"), such as 100"
 
+/* Room for the names of all functions. */
+#define LIST_BYTES (COLL_PCCL_NUM_FORMS * COLL_PCCL_NUM_KINDS * 32)
+
 typedef void (*function)(void);
 
 static void construct(coll_pccl_module_t *module)
 {
     memset(&module->previous, 0, sizeof module->previous);
-    module->installed = 0;
+    memset(module->installed, 0, sizeof module->installed);
     module->group = NULL;
 }
 
-static mca_coll_base_module_t **previous_module(struct coll_pccl_module *module, uint32_t kind)
+static mca_coll_base_module_t **previous_module(struct coll_pccl_module *module, const struct coll_pccl_function *row)
 {
-    return (mca_coll_base_module_t **)((char *)&module->previous + coll_pccl_collectives[kind].active_module);
+    return (mca_coll_base_module_t **)((char *)&module->previous + row->active_module);
 }
 
 /* Gives back what enable took; harmless when repeated. */
 static void release_previous(struct coll_pccl_module *module)
 {
-    for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
-        if (module->installed >> kind & 1) {
-            OBJ_RELEASE(*previous_module(module, kind));
+    for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
+        for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+            if (module->installed[form] >> kind & 1) {
+                OBJ_RELEASE(*previous_module(module, &coll_pccl_collectives[kind].functions[form]));
+            }
         }
+        module->installed[form] = 0;
     }
-    module->installed = 0;
 }
 
 static void destruct(coll_pccl_module_t *module)
@@ -49,26 +54,45 @@ static void destruct(coll_pccl_module_t *module)
 
 OBJ_CLASS_INSTANCE(coll_pccl_module_t, mca_coll_base_module_t, construct, destruct);
 
-/* Saves the functions below and sets our own where there is one below to fall back to. */
+/* Saves the function below and sets our own, if there is one below to fall back to. */
+static bool install_function(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                             const struct coll_pccl_function *row)
+{
+    const char *active = (const char *)comm->c_coll;
+    function below;
+    mca_coll_base_module_t *below_module;
+    memcpy(&below, active + row->active_function, sizeof below);
+    memcpy(&below_module, active + row->active_module, sizeof below_module);
+    if (!below || !below_module) {
+        return false;
+    }
+    memcpy((char *)&module->previous + row->active_function, &below, sizeof below);
+    *previous_module(module, row) = below_module;
+    OBJ_RETAIN(below_module);
+    memcpy((char *)&module->super + row->place, &row->entry, sizeof row->entry);
+    return true;
+}
+
 static void install(struct coll_pccl_module *module, struct ompi_communicator_t *comm)
 {
-    for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
-        const struct coll_pccl_collective *row = &coll_pccl_collectives[kind];
-        const char *active = (const char *)comm->c_coll;
-        function below;
-        mca_coll_base_module_t *below_module;
-        memcpy(&below, active + row->active_function, sizeof below);
-        memcpy(&below_module, active + row->active_module, sizeof below_module);
-        bool is_wanted = coll_pccl_parameters.served >> kind & 1;
-        if (!is_wanted || !below || !below_module) {
-            continue;
+    for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
+        for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+            bool is_wanted = coll_pccl_parameters.served >> kind & 1;
+            if (is_wanted && install_function(module, comm, &coll_pccl_collectives[kind].functions[form])) {
+                module->installed[form] |= UINT32_C(1) << kind;
+            }
         }
-        memcpy((char *)&module->previous + row->active_function, &below, sizeof below);
-        *previous_module(module, kind) = below_module;
-        OBJ_RETAIN(below_module);
-        memcpy((char *)&module->super + row->function, &row->entry, sizeof row->entry);
-        module->installed |= UINT32_C(1) << kind;
     }
+}
+
+/* One number for all that is installed, to compare it between ranks. */
+static uint64_t digest_installed(const struct coll_pccl_module *module)
+{
+    uint64_t digest = 0;
+    for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
+        digest = digest * UINT64_C(0x9e3779b97f4a7c15) + module->installed[form];
+    }
+    return digest;
 }
 
 static bool tells(struct ompi_communicator_t *comm)
@@ -76,29 +100,36 @@ static bool tells(struct ompi_communicator_t *comm)
     return coll_pccl_parameters.verbose > 0 && ompi_comm_rank(comm) == 0;
 }
 
-/* "allreduce, bcast" of a bit per kind. */
-static void list_kinds(uint32_t kinds, char text[256])
+/* "allreduce, bcast" of a bit per kind; false if there is nothing to list. */
+static bool list_functions(const uint32_t kinds[COLL_PCCL_NUM_FORMS], char text[LIST_BYTES])
 {
     size_t length = 0;
     text[0] = '\0';
-    for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
-        if (kinds >> kind & 1 && length < 256) {
-            const char *name = coll_pccl_collectives[kind].name;
-            length += (size_t)snprintf(text + length, 256 - length, "%s%s", length ? ", " : "", name);
+    for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
+        for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+            if (kinds[form] >> kind & 1 && length < LIST_BYTES) {
+                const char *name = coll_pccl_collectives[kind].functions[form].name;
+                length += (size_t)snprintf(text + length, LIST_BYTES - length, "%s%s", length ? ", " : "", name);
+            }
         }
     }
+    return length > 0;
 }
 
 /* Without a component below there is nobody to leave a call to. */
-static void report_missing(uint32_t installed)
+static void report_missing(const struct coll_pccl_module *module)
 {
-    uint32_t missing = coll_pccl_parameters.served & ~installed;
-    char list[256];
-    list_kinds(missing, list);
-    if (!installed) {
+    uint32_t missing[COLL_PCCL_NUM_FORMS];
+    bool any = false;
+    char list[LIST_BYTES];
+    for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
+        missing[form] = coll_pccl_parameters.served & ~module->installed[form];
+        any |= module->installed[form] != 0;
+    }
+    if (!any) {
         opal_output(coll_pccl_output, "off: coll_pccl_priority %d is not above that of any component for collectives; "
                     "use " COLL_PCCL_ADVICE, coll_pccl_parameters.priority);
-    } else if (missing) {
+    } else if (list_functions(missing, list)) {
         opal_output(coll_pccl_output, "not served, since no component below pccl's priority does: %s", list);
     }
 }
@@ -107,20 +138,23 @@ static void report_missing(uint32_t installed)
  * communicator is made, which happens in MPI_Init. */
 static void report_taken(struct ompi_communicator_t *comm)
 {
-    uint32_t taken = 0;
-    char list[256];
-    for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
-        const struct coll_pccl_collective *row = &coll_pccl_collectives[kind];
-        function active;
-        memcpy(&active, (const char *)comm->c_coll + row->active_function, sizeof active);
-        taken |= (uint32_t)(active != row->entry) << kind;
+    uint32_t taken[COLL_PCCL_NUM_FORMS] = {0};
+    bool all = true;
+    char list[LIST_BYTES];
+    for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
+        for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+            const struct coll_pccl_function *row = &coll_pccl_collectives[kind].functions[form];
+            function active;
+            memcpy(&active, (const char *)comm->c_coll + row->active_function, sizeof active);
+            taken[form] |= (uint32_t)(active != row->entry) << kind;
+        }
+        taken[form] &= coll_pccl_parameters.served;
+        all &= taken[form] == coll_pccl_parameters.served;
     }
-    taken &= coll_pccl_parameters.served;
-    list_kinds(taken, list);
-    if (taken == coll_pccl_parameters.served) {
+    if (all) {
         opal_output(coll_pccl_output, "on, but serves nothing: coll_pccl_priority %d is not above that of another "
                     "component, which takes all calls; use " COLL_PCCL_ADVICE, coll_pccl_parameters.priority);
-    } else if (taken) {
+    } else if (list_functions(taken, list)) {
         opal_output(coll_pccl_output, "not reached, since a component of the same or a higher priority comes first: %s",
                     list);
     }
@@ -131,9 +165,9 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
     struct coll_pccl_module *module = (struct coll_pccl_module *)base;
     install(module, comm);
     if (comm == MPI_COMM_WORLD && tells(comm)) {
-        report_missing(module->installed);
+        report_missing(module);
     }
-    if (comm == MPI_COMM_WORLD && !coll_pccl_agreement_reach(comm, module->installed)) {
+    if (comm == MPI_COMM_WORLD && !coll_pccl_agreement_reach(comm, digest_installed(module))) {
         release_previous(module);
         return OMPI_ERR_NOT_AVAILABLE;
     }

@@ -27,7 +27,7 @@ struct coll_pccl_record {
     uint64_t priority;
     uint64_t topology;    /* digest of the parameter's text */
     uint64_t placement;   /* digest of the parameter's text */
-    uint64_t collectives; /* a bit per kind served */
+    uint64_t collectives; /* digest of the functions served */
     uint64_t max_ranks;
     uint64_t message_limit;
     uint64_t fabric; /* digest of the topology made from the parameter, 0 if there is none */
