@@ -53,6 +53,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/pairwise.c \
 	synth/algorithms/portfolio.c \
 	synth/algorithms/portfolio.h \
+	synth/algorithms/prefix.c \
 	synth/algorithms/problem.c \
 	synth/algorithms/reverse.c \
 	synth/algorithms/ring.c \

@@ -279,16 +279,17 @@ int64_t pccl__problem_floor_ps(const struct pccl__problem *problem)
         return 0;
     }
     if (problem->collective == PCCL_BROADCAST || problem->collective == PCCL_REDUCE ||
-        problem->collective == PCCL_ALLREDUCE) {
+        problem->collective == PCCL_ALLREDUCE || pccl_collective_is_prefix(problem->collective)) {
         blocks = 1;
     }
+    bool has_first = pccl_collective_is_rooted(problem->collective) || pccl_collective_is_prefix(problem->collective);
     for (uint32_t rank = 0; rank < problem->num_ranks; rank++) {
         if (rooted && rank != problem->root) {
             continue;
         }
         bool out = problem->collective == PCCL_SCATTER || problem->collective == PCCL_REDUCE_SCATTER ||
                    problem->collective == PCCL_REDUCE;
-        bool exempt = !rooted && rank == problem->root && pccl_collective_is_rooted(problem->collective);
+        bool exempt = !rooted && rank == problem->root && has_first;
         int64_t device_ps = exempt ? 0 : device_floor_ps(problem, rank, blocks, out);
         floor_ps = device_ps > floor_ps ? device_ps : floor_ps;
     }

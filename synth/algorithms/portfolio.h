@@ -79,6 +79,12 @@ enum pccl__dimensions {
     PCCL__SPLIT     /* a part of each block for every dimension, which begins with it */
 };
 
+enum pccl__prefix {
+    PCCL__PREFIX_DOUBLING, /* in round k from the rank 2^k below */
+    PCCL__PREFIX_CHAIN,    /* from rank to rank */
+    PCCL__PREFIX_SPREAD    /* from every rank to all above */
+};
+
 pccl__algorithm pccl__tree_algorithm;      /* treecast.c; kind: enum pccl__shape */
 pccl__algorithm pccl__exchange_algorithm;  /* exchange.c; kind: enum pccl__pattern */
 pccl__algorithm pccl__fold_algorithm;      /* doubling.c; kind: enum pccl__pattern */
@@ -87,6 +93,7 @@ pccl__algorithm pccl__spread_algorithm;    /* pairwise.c; kind: enum pccl__sprea
 pccl__algorithm pccl__transpose_algorithm; /* pairwise.c; kind: enum pccl__pattern */
 pccl__algorithm pccl__ring_algorithm;      /* ring.c; kind: enum pccl__ring */
 pccl__algorithm pccl__dimensions_algorithm; /* dimensions.c; variant: enum pccl__dimensions */
+pccl__algorithm pccl__prefix_algorithm;    /* prefix.c; variant: enum pccl__prefix */
 pccl__algorithm pccl__greedy_algorithm;    /* greedy.c, as is the next */
 pccl__algorithm pccl__greedy_tree_algorithm;
 
@@ -102,6 +109,7 @@ pccl__estimate pccl__estimate_multicast;
 pccl__estimate pccl__estimate_unicast;
 pccl__estimate pccl__estimate_symmetry;
 pccl__estimate pccl__estimate_dimensions; /* dimensions.c */
+pccl__estimate pccl__estimate_prefix;     /* prefix.c */
 pccl__estimate pccl__estimate_greedy;
 pccl__estimate pccl__estimate_circuits;
 

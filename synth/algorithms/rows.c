@@ -19,6 +19,7 @@
 #define RED (1u << PCCL_REDUCE)
 #define RS (1u << PCCL_REDUCE_SCATTER)
 #define SC (1u << PCCL_SCATTER)
+#define PRE (1u << PCCL_SCAN | 1u << PCCL_EXSCAN)
 #define CUS (1u << PCCL_CUSTOM)
 #define GATHERS (AG | RS | AR | BC | RED) /* whatever an all-gather can be made into, the barrier apart */
 #define ALL (GATHERS | A2A | BAR | GA | SC)
@@ -41,6 +42,7 @@
 #define FOLD pccl__fold_algorithm, pccl__estimate_fold
 #define TRANSPOSE pccl__transpose_algorithm, pccl__estimate_transpose
 #define RING pccl__ring_algorithm, pccl__estimate_ring
+#define PREFIX pccl__prefix_algorithm, pccl__estimate_prefix
 #define DIMENSIONS pccl__dimensions_algorithm, pccl__estimate_dimensions
 #define GREEDY pccl__greedy_algorithm, pccl__estimate_greedy
 #define GREEDY_TREE pccl__greedy_tree_algorithm, pccl__estimate_tree
@@ -78,6 +80,9 @@ const struct pccl__row pccl__rows[] = {
     {"bine:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINE)},
     {"dimensions", GATHERS, 0, WHOLE, DIMENSIONS, PCCL__TOGETHER},
     {"dimensions:split", GATHERS, UNROOTED, WHOLE, DIMENSIONS, PCCL__SPLIT},
+    {"doubling:scan", PRE, ORDERED, WHOLE, PREFIX, PCCL__PREFIX_DOUBLING},
+    {"chain:scan", PRE, ORDERED, PIPELINED, PREFIX, PCCL__PREFIX_CHAIN},
+    {"spread:scan", PRE, ORDERED | DENSE, WHOLE, PREFIX, PCCL__PREFIX_SPREAD},
     {"greedy", AG | RS | AR | BAR, 0, WHOLE, GREEDY, RANK(PCCL__BRUCK)},
     {"greedy:tree", BC | RED | AR, 0, WHOLE, GREEDY_TREE, RANK(PCCL__BINOMIAL)},
     {"ring:rank", GATHERS, DENSE, PIPELINED, RING, RANK(PCCL__ONE_WAY)},

@@ -113,6 +113,8 @@ static void sum_members(const struct pccl__bounding *bounding, const uint32_t *p
         uint32_t p = part_of[request->devices[r]];
         if (p != PCCL_NONE) {
             struct pccl__side *side = &parts[p].side;
+            side->lowest = side->num_members == 0 ? r : side->lowest;
+            side->highest = r;
             side->num_members++;
             side->bytes += by_pair ? 0 : pccl__bound_block_bytes(request, r);
             side->has_root = side->has_root || r == request->root;
@@ -206,6 +208,11 @@ static void sum_demand(const struct pccl_request *request, const struct pccl__si
     case PCCL_REDUCE:
         *out = side->has_root ? 0 : all;
         *in = side->has_root ? all : 0;
+        break;
+    case PCCL_SCAN:
+    case PCCL_EXSCAN: /* unless its members are the last, or the first, of all ranks */
+        *out = inside < request->num_ranks - side->lowest ? all : 0;
+        *in = inside < (uint64_t)side->highest + 1 ? all : 0;
         break;
     case PCCL_GATHER:
         *out = side->has_root ? 0 : own;

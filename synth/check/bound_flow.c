@@ -241,7 +241,8 @@ static int propose(struct proposing *proposing)
 {
     const struct pccl_request *request = proposing->bounding->request;
     const enum pccl_collective collective = request->collective;
-    const bool separates = collective == PCCL_BROADCAST || collective == PCCL_REDUCE || collective == PCCL_ALLREDUCE;
+    const bool separates = collective == PCCL_BROADCAST || collective == PCCL_REDUCE || collective == PCCL_ALLREDUCE ||
+                           pccl_collective_is_prefix(collective);
     const uint32_t pivot = request->devices[pccl_collective_is_rooted(collective) ? request->root : 0];
     const bool one_target = collective == PCCL_GATHER || collective == PCCL_SCATTER;
     uint64_t count = MAX_FLOW_WORK / (proposing->bounding->topology->num_links + 1);

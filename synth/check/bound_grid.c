@@ -179,7 +179,8 @@ static void bound_axis(struct pccl__bounding *bounding, const struct axis *axis)
 
 int pccl__bound_grid(struct pccl__bounding *bounding, bool *is_grid)
 {
-    *is_grid = bounding->request->collective != PCCL_CUSTOM && has_only_grid_links(bounding);
+    const enum pccl_collective collective = bounding->request->collective;
+    *is_grid = collective != PCCL_CUSTOM && !pccl_collective_is_prefix(collective) && has_only_grid_links(bounding);
     for (uint32_t i = 0; *is_grid && i < bounding->topology->num_dimensions; i++) {
         struct axis axis;
         int status = count_axis(bounding, i, &axis);

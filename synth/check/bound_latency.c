@@ -37,6 +37,9 @@ static bool must_reach(const struct pccl_request *request, uint32_t source, uint
         return pccl__bound_block_bytes(request, source) > 0;
     case PCCL_REDUCE_SCATTER:
         return pccl__bound_block_bytes(request, target) > 0;
+    case PCCL_SCAN:
+    case PCCL_EXSCAN:
+        return source < target && request->bytes > 0;
     default:
         return request->bytes > 0;
     }

@@ -61,6 +61,7 @@ struct pccl__side {
     unsigned __int128 out_bytes; /* all-to-all with unequal blocks, custom: bytes that must leave the side */
     unsigned __int128 in_bytes;
     bool has_root;
+    uint32_t lowest, highest; /* of its members; set by pccl__bound_partition only */
 };
 
 /* Bounds from the bytes that must leave and enter a side, over the links that do; total: of all blocks. */

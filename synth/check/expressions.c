@@ -85,6 +85,12 @@ uint32_t pccl__expressions_overlap(const struct pccl__expressions *expressions, 
     return PCCL_NONE;
 }
 
+bool pccl__expressions_is_prefix(const struct pccl__expressions *expressions, uint32_t number, uint32_t count)
+{
+    const struct pccl__expression *node = &expressions->nodes[number];
+    return node->count == count && node->low == 0 && node->high + 1 == count;
+}
+
 /* Stores the union of two sets and gives node->set its place; false when out of memory. */
 static bool store_union(struct pccl__expressions *expressions, struct pccl__expression *node,
                         const struct pccl__expression *x, const struct pccl__expression *y)

@@ -37,6 +37,9 @@ uint32_t pccl__expressions_leaf(struct pccl__expressions *expressions, uint32_t 
 /* The lowest position that two expressions have in common, or PCCL_NONE. */
 uint32_t pccl__expressions_overlap(const struct pccl__expressions *expressions, uint32_t a, uint32_t b);
 
+/* Whether it combines the first `count` positions and no others. */
+bool pccl__expressions_is_prefix(const struct pccl__expressions *expressions, uint32_t number, uint32_t count);
+
 /* left op right, which do not overlap; PCCL_NONE when out of memory. */
 uint32_t pccl__expressions_combine(struct pccl__expressions *expressions, uint32_t left, uint32_t right);
 

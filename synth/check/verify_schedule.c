@@ -207,17 +207,19 @@ static int start_chunk(struct replay *replay, uint32_t number)
         if (value == PCCL_NONE) {
             return pccl__fail_memory(replay->error);
         }
-        set_value(replay, number, demand->devices[demand->holders[chunk->first_source + i]], value);
+        if (demand->collective != PCCL_EXSCAN) {
+            set_value(replay, number, demand->devices[demand->holders[chunk->first_source + i]], value);
+        }
     }
     return 0;
 }
 
-/* Combines what a message brings with what its receiver has. */
-static int combine(struct replay *replay, uint32_t message, uint32_t chunk, uint32_t vertex, uint32_t brought)
+/* Combines what a message brings with what its receiver has, or what its sender has with its own contribution. */
+static int combine(struct replay *replay, uint32_t message, uint32_t chunk, uint32_t vertex, uint32_t held,
+                   uint32_t brought, uint32_t *value)
 {
     struct pccl__expressions *expressions = &replay->expressions;
     const struct pccl_demand *demand = replay->schedule->demand;
-    uint32_t held = value_at(replay, chunk, vertex);
     uint32_t common = pccl__expressions_overlap(expressions, held, brought);
     if (common != PCCL_NONE) {
         return pccl__fail(replay->error, PCCL_ERR_VERIFY,
@@ -231,12 +233,26 @@ static int combine(struct replay *replay, uint32_t message, uint32_t chunk, uint
                           "message %u combines operands of chunk %u at vertex %u that are not neighbours in rank order",
                           message, chunk, vertex);
     }
-    uint32_t value = pccl__expressions_combine(expressions, left, right);
-    if (value == PCCL_NONE) {
-        return pccl__fail_memory(replay->error);
+    *value = pccl__expressions_combine(expressions, left, right);
+    return *value != PCCL_NONE ? 0 : pccl__fail_memory(replay->error);
+}
+
+/* What a message carries of the chunk: its sender's state; in an exscan together with the sender's contribution, which
+ * is the leaf at its rank. */
+static int carry(struct replay *replay, uint32_t message, uint32_t chunk, uint32_t vertex, uint32_t *value)
+{
+    const struct pccl_demand *demand = replay->schedule->demand;
+    uint32_t own = demand->collective == PCCL_EXSCAN && vertex < replay->topology->num_devices ? replay->rank[vertex]
+                                                                                               : PCCL_NONE;
+    *value = value_at(replay, chunk, vertex);
+    if (own >= demand->chunks[chunk].num_sources) {
+        return 0;
     }
-    set_value(replay, chunk, vertex, value);
-    return 0;
+    if (*value == PCCL_NONE) {
+        *value = own;
+        return 0;
+    }
+    return combine(replay, message, chunk, vertex, *value, own, value);
 }
 
 /* The chunk's messages of one step: all are read before any is delivered. */
@@ -250,7 +266,10 @@ static int replay_step(struct replay *replay, uint32_t chunk, const uint32_t *nu
     replay->carried = carried;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t source = schedule->paths[schedule->messages[numbers[i]].path].source;
-        carried[i] = value_at(replay, chunk, source);
+        int status = carry(replay, numbers[i], chunk, source, &carried[i]);
+        if (status != 0) {
+            return status;
+        }
         if (carried[i] == PCCL_NONE) {
             return pccl__fail(replay->error, PCCL_ERR_VERIFY,
                               "message %u (step %u) carries chunk %u, which its sender, vertex %u (%s), does not have",
@@ -260,15 +279,15 @@ static int replay_step(struct replay *replay, uint32_t chunk, const uint32_t *nu
     }
     for (uint32_t i = 0; i < count; i++) {
         const struct pccl_message *message = &schedule->messages[numbers[i]];
-        uint32_t target = schedule->paths[message->path].target;
-        if (!message->reduce || value_at(replay, chunk, target) == PCCL_NONE) {
-            set_value(replay, chunk, target, carried[i]);
-            continue;
+        uint32_t target = schedule->paths[message->path].target, held = value_at(replay, chunk, target);
+        uint32_t value = carried[i];
+        if (message->reduce && held != PCCL_NONE) {
+            int status = combine(replay, numbers[i], chunk, target, held, carried[i], &value);
+            if (status != 0) {
+                return status;
+            }
         }
-        int status = combine(replay, numbers[i], chunk, target, carried[i]);
-        if (status != 0) {
-            return status;
-        }
+        set_value(replay, chunk, target, value);
     }
     return 0;
 }
@@ -284,11 +303,12 @@ static int check_targets(const struct replay *replay, uint32_t number)
         if (value == PCCL_NONE) {
             return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u never gets chunk %u", targets[i], number);
         }
-        if (demand->reduces && replay->expressions.nodes[value].count != chunk->num_sources) {
+        uint32_t wanted = pccl_demand_num_operands(demand, number, targets[i]);
+        if (demand->reduces && !pccl__expressions_is_prefix(&replay->expressions, value, wanted)) {
             return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u ends with %u of %u contributions to chunk %u",
-                              targets[i], replay->expressions.nodes[value].count, chunk->num_sources, number);
+                              targets[i], replay->expressions.nodes[value].count, wanted, number);
         }
-        if (value != first) {
+        if (value != first && !pccl_collective_is_prefix(demand->collective)) {
             return pccl__fail(replay->error, PCCL_ERR_VERIFY, "ranks %u and %u combine chunk %u in different orders",
                               targets[0], targets[i], number);
         }

@@ -252,14 +252,13 @@ static int check_target(const struct machine *machine, uint32_t chunk, uint32_t 
     if (value == 0 || chunk_of(machine, value) != chunk) {
         return pccl__fail(error, PCCL_ERR_VERIFY, "rank %u never gets chunk %u", rank, chunk);
     }
-    if (machine->demand->reduces &&
-        machine->expressions.nodes[value - 1].count != machine->demand->chunks[chunk].num_sources) {
+    uint32_t wanted = pccl_demand_num_operands(machine->demand, chunk, rank);
+    if (machine->demand->reduces && !pccl__expressions_is_prefix(&machine->expressions, value - 1, wanted)) {
         return pccl__fail(error, PCCL_ERR_VERIFY, "rank %u ends with %u of %u contributions to chunk %u", rank,
-                          machine->expressions.nodes[value - 1].count, machine->demand->chunks[chunk].num_sources,
-                          chunk);
+                          machine->expressions.nodes[value - 1].count, wanted, chunk);
     }
     *first = *first == 0 ? value : *first;
-    if (value != *first) {
+    if (value != *first && !pccl_collective_is_prefix(machine->demand->collective)) {
         return pccl__fail(error, PCCL_ERR_VERIFY, "rank %u combines chunk %u in another order than others", rank,
                           chunk);
     }

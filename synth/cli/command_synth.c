@@ -99,7 +99,7 @@ static int read_collective(const struct cli_arguments *arguments, struct pccl_re
     request->relays = cli_value(arguments, "relays") != NULL;
     request->ordered = cli_value(arguments, "ordered") != NULL;
     if (request->ordered && !pccl_collective_is_reduction(request->collective)) {
-        cli_error("--ordered: %s does not reduce; expected it with allreduce, reduce or reduce_scatter only", text);
+        cli_error("--ordered: %s does not reduce; expected it with a reduction or a scan only", text);
         return CLI_USAGE;
     }
     return CLI_OK;
@@ -368,10 +368,10 @@ const struct cli_command cli_command_synth = {
     .options = options,
     .details = "A block is what one rank contributes (allgather, gather), what one rank sends\n"
                "to one other (alltoall), what one rank gets (scatter, reduce_scatter), or the\n"
-               "whole buffer (broadcast, reduce, allreduce). The collectives are allgather,\n"
-               "allreduce, alltoall, barrier, broadcast, gather, reduce, reduce_scatter and\n"
-               "scatter. A name with a slash or ending in .json is the file of a pattern of\n"
-               "your own.\n"
+               "whole buffer (broadcast, reduce, allreduce, scan, exscan). The collectives are\n"
+               "allgather, allreduce, alltoall, barrier, broadcast, exscan, gather, reduce,\n"
+               "reduce_scatter, scan and scatter. A name with a slash or ending in .json is the\n"
+               "file of a pattern of your own.\n"
                "Examples:\n"
                "  pccl synth -t torus:4x4 -c allgather -s 1MiB -o gather.json\n"
                "  pccl synth -t mesh:8x8 -c alltoall -g row:0-1 --relays\n"

@@ -44,6 +44,9 @@ static int check_demand(const struct pccl_demand *demand, struct pccl_error *err
     if (demand->collective == PCCL_BARRIER) {
         return refuse(error, "a barrier moves no data");
     }
+    if (pccl_collective_is_prefix(demand->collective)) {
+        return refuse(error, "it has no scans");
+    }
     if (demand->ordered) {
         return refuse(error, "its reductions do not keep the order of the operands");
     }

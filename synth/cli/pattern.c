@@ -1,4 +1,5 @@
 /* Pattern: one collective in several groups at once. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cli.h"
@@ -51,6 +52,12 @@ static int add_group(struct merge *merge, const struct pccl_request *request, co
 {
     struct pccl_request own = *request;
     struct pccl_demand *demand = NULL;
+    if (pccl_collective_is_prefix(own.collective)) {
+        snprintf(error->message, sizeof(error->message),
+                 "%s is no pattern of chunks, and several groups at once are planned as one; expected one group",
+                 pccl_collective_name(own.collective));
+        return PCCL_ERR_UNSUPPORTED;
+    }
     own.num_ranks = group->first[g + 1] - group->first[g];
     own.devices = group->devices + group->first[g];
     /* An all-reduce is combined block by block, each at another rank. */

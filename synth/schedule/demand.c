@@ -9,7 +9,7 @@
 
 static const char *const collective_names[PCCL_NUM_COLLECTIVES] = {
     "allgather", "allreduce", "alltoall",       "barrier", "broadcast",
-    "gather",    "reduce",    "reduce_scatter", "scatter", "custom",
+    "gather",    "reduce",    "reduce_scatter", "scatter", "scan",      "exscan", "custom",
 };
 
 /* MPI's other names; how sizes differ is not part of a collective. */
@@ -61,7 +61,7 @@ int pccl_collective_parse(const char *text, enum pccl_collective *collective, st
     }
     return pccl__fail(error, PCCL_ERR_FORMAT,
                       "\"%.40s\" is no collective; known are allgather, allreduce, alltoall, "
-                      "barrier, broadcast, gather, reduce, reduce_scatter, scatter and custom",
+                      "barrier, broadcast, gather, reduce, reduce_scatter, scatter, scan, exscan and custom",
                       text);
 }
 
@@ -73,7 +73,13 @@ bool pccl_collective_is_rooted(enum pccl_collective collective)
 
 bool pccl_collective_is_reduction(enum pccl_collective collective)
 {
-    return collective == PCCL_ALLREDUCE || collective == PCCL_REDUCE || collective == PCCL_REDUCE_SCATTER;
+    return collective == PCCL_ALLREDUCE || collective == PCCL_REDUCE || collective == PCCL_REDUCE_SCATTER ||
+           pccl_collective_is_prefix(collective);
+}
+
+bool pccl_collective_is_prefix(enum pccl_collective collective)
+{
+    return collective == PCCL_SCAN || collective == PCCL_EXSCAN;
 }
 
 /* --- checking a request ------------------------------------------------------------------------------------------- */
@@ -119,6 +125,8 @@ static uint64_t count_blocks(const struct pccl_request *request)
     case PCCL_BROADCAST:
     case PCCL_REDUCE:
     case PCCL_ALLREDUCE:
+    case PCCL_SCAN:
+    case PCCL_EXSCAN:
         return 1;
     case PCCL_CUSTOM:
         return request->custom->num_chunks;
@@ -271,6 +279,10 @@ static struct pccl_chunk standard_block(const struct pccl_request *request, uint
         chunk.first_target = block;
         chunk.num_targets = 1;
         break;
+    case PCCL_EXSCAN:
+        chunk.first_target = 1;
+        chunk.num_sources = chunk.num_targets = n - 1;
+        break;
     default:
         break;
     }
@@ -417,7 +429,10 @@ uint32_t pccl_demand_num_input_slots(const struct pccl_demand *demand, uint32_t 
     case PCCL_GATHER:
     case PCCL_REDUCE:
     case PCCL_ALLREDUCE:
+    case PCCL_SCAN:
         return pieces;
+    case PCCL_EXSCAN:
+        return rank + 1 < demand->num_ranks ? pieces : 0;
     case PCCL_REDUCE_SCATTER:
     case PCCL_ALLTOALL:
         return demand->num_ranks * pieces;
@@ -447,7 +462,10 @@ uint32_t pccl_demand_num_output_slots(const struct pccl_demand *demand, uint32_t
     case PCCL_REDUCE_SCATTER:
     case PCCL_BROADCAST:
     case PCCL_ALLREDUCE:
+    case PCCL_SCAN:
         return pieces;
+    case PCCL_EXSCAN:
+        return rank > 0 ? pieces : 0;
     case PCCL_CUSTOM:
         return demand->num_blocks[demand->num_ranks + rank] * pieces;
     default:
@@ -489,7 +507,10 @@ uint32_t pccl_demand_input_slot(const struct pccl_demand *demand, uint32_t chunk
     case PCCL_REDUCE_SCATTER:
     case PCCL_REDUCE:
     case PCCL_ALLREDUCE:
+    case PCCL_SCAN:
         return chunk;
+    case PCCL_EXSCAN:
+        return rank + 1 < demand->num_ranks ? chunk : PCCL_NONE;
     case PCCL_CUSTOM: {
         const struct pccl_chunk *held = &demand->chunks[chunk];
         return custom_slot(demand, chunk, held->first_source, held->num_sources, rank);
@@ -506,7 +527,10 @@ uint32_t pccl_demand_output_slot(const struct pccl_demand *demand, uint32_t chun
     case PCCL_ALLGATHER:
     case PCCL_BROADCAST:
     case PCCL_ALLREDUCE:
+    case PCCL_SCAN:
         return chunk;
+    case PCCL_EXSCAN:
+        return rank > 0 ? chunk : PCCL_NONE;
     case PCCL_GATHER:
     case PCCL_REDUCE:
         return rank == demand->root ? chunk : PCCL_NONE;
@@ -538,8 +562,21 @@ uint32_t pccl_demand_aliased_input_slot(const struct pccl_demand *demand, uint32
     case PCCL_REDUCE:
         return rank == demand->root ? slot : PCCL_NONE;
     case PCCL_ALLREDUCE:
+    case PCCL_SCAN:
         return slot;
     default:
         return PCCL_NONE;
+    }
+}
+
+uint32_t pccl_demand_num_operands(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank)
+{
+    switch (demand->collective) {
+    case PCCL_SCAN:
+        return rank + 1;
+    case PCCL_EXSCAN:
+        return rank;
+    default:
+        return demand->chunks[chunk].num_sources;
     }
 }

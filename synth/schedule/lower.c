@@ -33,7 +33,9 @@ static struct pccl__local_chunk *find_chunk(const struct cursor *cursor, uint32_
 {
     struct pccl__local_chunk *local = &cursor->lowering->chunks[chunk];
     if (local->owner != cursor->rank + 1) {
-        uint32_t slot = pccl_demand_input_slot(cursor->lowering->schedule->demand, chunk, cursor->rank);
+        const struct pccl_demand *demand = cursor->lowering->schedule->demand;
+        bool begins_empty = demand->collective == PCCL_EXSCAN;
+        uint32_t slot = begins_empty ? PCCL_NONE : pccl_demand_input_slot(demand, chunk, cursor->rank);
         *local = (struct pccl__local_chunk){
             .owner = cursor->rank + 1,
             .location = slot != PCCL_NONE ? PCCL_SLOT(PCCL_INPUT, slot) : PCCL_NONE,
@@ -110,7 +112,33 @@ static int flag_messages(struct cursor *cursor)
     return 0;
 }
 
+static void add_local(struct pccl__operations *operations, uint32_t kind, uint32_t step,
+                      const struct pccl__local_step *parts, uint32_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    pccl__operations_add(operations, kind, PCCL_NONE, step, count);
+    for (uint32_t i = 0; i < count; i++) {
+        pccl__operations_read(operations, parts[i].left, parts[i].chunk);
+    }
+    for (uint32_t i = 0; i < count && kind == PCCL_OP_REDUCE; i++) {
+        pccl__operations_read(operations, parts[i].right, parts[i].chunk);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        pccl__operations_write(operations, parts[i].target, parts[i].chunk);
+    }
+    pccl__operations_close(operations);
+}
+
 /* --- sends -------------------------------------------------------------------------------------------------------- */
+
+static int fail_absent(const struct cursor *cursor, uint32_t number, uint32_t chunk)
+{
+    return pccl__fail(cursor->lowering->error, PCCL_ERR_VERIFY,
+                      "message %u (step %u) carries chunk %u, which its sender, rank %u, does not have", number,
+                      cursor->step, chunk, cursor->rank);
+}
 
 /* Blocks that travel together are read from where they lie together: the output area, where one of them is there. */
 static bool reads_only_input(const struct cursor *cursor, const uint32_t *chunks, uint32_t count)
@@ -135,12 +163,80 @@ static int lower_send(struct cursor *cursor, uint32_t number)
     for (uint32_t i = 0; i < count; i++) {
         struct pccl__local_chunk *local = find_chunk(cursor, chunks[i]);
         if (local->location == PCCL_NONE) {
-            return pccl__fail(lowering->error, PCCL_ERR_VERIFY,
-                              "message %u (step %u) carries chunk %u, which its sender, rank %u, does not have",
-                              number, cursor->step, chunks[i], cursor->rank);
+            return fail_absent(cursor, number, chunks[i]);
         }
         bool from_copy = !only_input && local->copied != PCCL_NONE && PCCL_SLOT_AREA(local->location) == PCCL_INPUT;
         pccl__operations_read(&lowering->operations, from_copy ? local->copied : local->location, chunks[i]);
+        if (!(lowering->send_flags[cursor->send_flag++] & USED_LATER)) {
+            give_back(cursor, local->location);
+        }
+    }
+    pccl__operations_close(&lowering->operations);
+    return 0;
+}
+
+static pccl_slot find_own(const struct cursor *cursor, uint32_t chunk)
+{
+    uint32_t slot = pccl_demand_input_slot(cursor->lowering->schedule->demand, chunk, cursor->rank);
+    return slot != PCCL_NONE ? PCCL_SLOT(PCCL_INPUT, slot) : PCCL_NONE;
+}
+
+/* Combines, for a message of an exscan, what the rank has with its own contribution, in slots from *scratch on, one for
+ * each chunk; PCCL_NONE if no chunk needs it. */
+static int add_contributions(struct cursor *cursor, const uint32_t *chunks, uint32_t count, uint32_t *scratch)
+{
+    struct pccl__lowering *lowering = cursor->lowering;
+    struct pccl__local_step *sums =
+        pccl__array_grow(lowering->reductions, &lowering->reduction_room, count, sizeof *sums);
+    uint32_t num_sums = 0;
+    *scratch = PCCL_NONE;
+    if (sums == NULL) {
+        return PCCL_ERR_MEMORY;
+    }
+    lowering->reductions = sums;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pccl__local_chunk *local = find_chunk(cursor, chunks[i]);
+        pccl_slot own = find_own(cursor, chunks[i]);
+        if (local->location == PCCL_NONE || own == PCCL_NONE) {
+            continue;
+        }
+        if (*scratch == PCCL_NONE && (*scratch = pccl__scratch_take(&lowering->scratch, count)) == PCCL_NONE) {
+            return PCCL_ERR_MEMORY;
+        }
+        bool own_first = cursor->rank < local->lowest;
+        sums[num_sums++] = (struct pccl__local_step){.left = own_first ? own : local->location,
+                                                     .right = own_first ? local->location : own,
+                                                     .target = PCCL_SLOT(PCCL_SCRATCH, *scratch + i),
+                                                     .chunk = chunks[i]};
+    }
+    add_local(&lowering->operations, PCCL_OP_REDUCE, cursor->step, sums, num_sums);
+    return 0;
+}
+
+/* A send of an exscan. */
+static int lower_combined_send(struct cursor *cursor, uint32_t number)
+{
+    struct pccl__lowering *lowering = cursor->lowering;
+    const struct pccl_message *message = message_at(cursor, number);
+    uint32_t count, scratch;
+    const uint32_t *chunks = pccl_message_chunks(lowering->schedule, message, &count);
+    int status = add_contributions(cursor, chunks, count, &scratch);
+    if (status != 0) {
+        return status;
+    }
+    pccl__operations_add(&lowering->operations, PCCL_OP_SEND, lowering->path_target[message->path], cursor->step,
+                         count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pccl__local_chunk *local = find_chunk(cursor, chunks[i]);
+        pccl_slot own = find_own(cursor, chunks[i]), sum = PCCL_SLOT(PCCL_SCRATCH, scratch + i);
+        pccl_slot carried = local->location == PCCL_NONE ? own : own == PCCL_NONE ? local->location : sum;
+        if (carried == PCCL_NONE) {
+            return fail_absent(cursor, number, chunks[i]);
+        }
+        pccl__operations_read(&lowering->operations, carried, chunks[i]);
+        if (scratch != PCCL_NONE) {
+            give_back(cursor, sum);
+        }
         if (!(lowering->send_flags[cursor->send_flag++] & USED_LATER)) {
             give_back(cursor, local->location);
         }
@@ -203,25 +299,6 @@ static int lower_receive(struct cursor *cursor, uint32_t number)
 }
 
 /* --- local work --------------------------------------------------------------------------------------------------- */
-
-static void add_local(struct pccl__operations *operations, uint32_t kind, uint32_t step,
-                      const struct pccl__local_step *parts, uint32_t count)
-{
-    if (count == 0) {
-        return;
-    }
-    pccl__operations_add(operations, kind, PCCL_NONE, step, count);
-    for (uint32_t i = 0; i < count; i++) {
-        pccl__operations_read(operations, parts[i].left, parts[i].chunk);
-    }
-    for (uint32_t i = 0; i < count && kind == PCCL_OP_REDUCE; i++) {
-        pccl__operations_read(operations, parts[i].right, parts[i].chunk);
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        pccl__operations_write(operations, parts[i].target, parts[i].chunk);
-    }
-    pccl__operations_close(operations);
-}
 
 /* What to do with a state that arrived in `place` and replaces the old one: a copy, if it could not go to its final
  * place at once. Returns the number of copies put into *copy. */
@@ -309,11 +386,14 @@ static void find_own_range(const struct pccl_demand *demand, uint32_t rank, uint
     case PCCL_SCATTER:
         count = rank == demand->root;
         break;
+    case PCCL_SCAN:
+        count = rank == 0;
+        break;
     case PCCL_CUSTOM:
         block = 0;
         count = demand->num_chunks / demand->pieces;
         break;
-    default: /* reductions combine before they finish; a broadcast's root has its data in place */
+    default: /* other reductions combine before they finish; a broadcast's root has its data in place */
         count = 0;
     }
     *first = (uint32_t)(block * demand->pieces);
@@ -378,11 +458,12 @@ static int lower_chunks(struct cursor *cursor)
     struct pccl__lowering *lowering = cursor->lowering;
     uint32_t num_sends, num_receives;
     int status = flag_messages(cursor);
-    bool copied = false;
+    bool copied = false, combines = lowering->schedule->demand->collective == PCCL_EXSCAN;
     while (status == 0 && next_step(cursor, &num_sends, &num_receives)) {
         pccl__scratch_advance(&lowering->scratch, cursor->step);
         for (uint32_t i = 0; i < num_sends && status == 0; i++) {
-            status = lower_send(cursor, cursor->sends[cursor->next_send++]);
+            uint32_t number = cursor->sends[cursor->next_send++];
+            status = combines ? lower_combined_send(cursor, number) : lower_send(cursor, number);
         }
         uint32_t first = lowering->operations.num_operations;
         for (uint32_t i = 0; i < num_receives && status == 0; i++) {

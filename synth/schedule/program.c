@@ -128,9 +128,11 @@ static void replay_step(struct pccl__lowering *lowering, uint32_t *state, uint32
         const struct pccl_message *message = &schedule->messages[i];
         uint32_t count, *lowest = lowering->lowest + lowering->first_lowest[i];
         const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
-        const uint32_t *sender = state + (size_t)lowering->path_source[message->path] * num_chunks;
+        uint32_t from = lowering->path_source[message->path];
+        const uint32_t *sender = state + (size_t)from * num_chunks;
+        bool adds_own = schedule->demand->collective == PCCL_EXSCAN;
         for (uint32_t j = 0; j < count; j++) {
-            lowest[j] = sender[chunks[j]];
+            lowest[j] = adds_own && from < sender[chunks[j]] ? from : sender[chunks[j]];
         }
     }
     for (uint32_t i = begin; i < end; i++) {
@@ -177,7 +179,7 @@ static int follow_contributions(struct pccl__lowering *lowering)
         return pccl__fail_memory(lowering->error);
     }
     memset(state, 0xff, (size_t)cells * sizeof *state);
-    for (uint32_t chunk = 0; chunk < demand->num_chunks; chunk++) {
+    for (uint32_t chunk = 0; chunk < demand->num_chunks && demand->collective != PCCL_EXSCAN; chunk++) {
         const uint32_t *sources = demand->holders + demand->chunks[chunk].first_source;
         for (uint32_t i = 0; i < demand->chunks[chunk].num_sources; i++) {
             state[(size_t)sources[i] * demand->num_chunks + chunk] = sources[i];

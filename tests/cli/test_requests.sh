@@ -28,8 +28,11 @@ refuses "a one-way street" 1 "no way from 'n1' to 'n0'" "$PCCL" synth -t oneway.
 refuses "a group that falls apart" 1 "'d0.0' to 'd2.2' within the group.*--relays" \
     "$PCCL" synth -t mesh:4x4:routing=none -c alltoall -g 0,10
 
+refuses "scans in several groups at once" 1 "no pattern of chunks" "$PCCL" synth -t mesh:4x4 -c scan -g each:row
+
 # Methods by name.
-for collective in allgather allreduce alltoall barrier broadcast gather reduce reduce_scatter scatter ./pattern.json; do
+for collective in allgather allreduce alltoall barrier broadcast gather reduce reduce_scatter scatter scan exscan \
+                  ./pattern.json; do
     refuses "unknown method: $collective" 2 "begins with 'nix'; known are [a-z]+, [a-z]+" \
         "$PCCL" synth -t torus:4x4 -c $collective --method nix
 done

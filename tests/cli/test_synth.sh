@@ -2,7 +2,8 @@
 . "$here/common.sh"
 
 for topology in ring:5 star:6 torus:3x4 mesh:2x3 hypercube:3 fattree:2x3 full:4; do
-    for collective in allgather allreduce alltoall barrier broadcast gather reduce reduce_scatter scatter; do
+    for collective in allgather allreduce alltoall barrier broadcast gather reduce reduce_scatter scatter scan \
+                      exscan; do
         name="$collective on $topology"
         check "synth $name" 0 "$PCCL" synth -t $topology -c $collective -s 24KiB --effort quick --json -o s.json || continue
         promised=$(sed -n 's/.*"makespan_ps": \([0-9]*\).*/\1/p' out)

@@ -80,11 +80,14 @@ static uint8_t contribution(const struct pccl_demand *demand, uint32_t chunk, ui
     return (uint8_t)((x >> 40) % (demand->ordered ? 24 : 256));
 }
 
-static uint8_t expected(const struct pccl_demand *demand, uint32_t chunk, int64_t byte)
+static uint8_t expected(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank, int64_t byte)
 {
     const uint32_t *sources = demand->holders + demand->chunks[chunk].first_source;
     uint8_t value = contribution(demand, chunk, sources[0], byte);
-    for (uint32_t i = 1; demand->reduces && i < demand->chunks[chunk].num_sources; i++) {
+    uint32_t count = demand->collective == PCCL_SCAN     ? rank + 1
+                     : demand->collective == PCCL_EXSCAN ? rank
+                                                         : demand->chunks[chunk].num_sources;
+    for (uint32_t i = 1; demand->reduces && i < count; i++) {
         value = combine(demand, value, contribution(demand, chunk, sources[i], byte));
     }
     return value;
@@ -315,7 +318,7 @@ static const char *check_outputs(struct machine *machine)
         for (uint32_t c = 0; c < demand->num_chunks; c++) {
             uint32_t slot = pccl_demand_output_slot(demand, c, rank);
             for (int64_t i = 0; slot != PCCL_NONE && i < demand->chunks[c].bytes; i++) {
-                if (machine->ranks[rank].output[slot][i] != expected(demand, c, i)) {
+                if (machine->ranks[rank].output[slot][i] != expected(demand, c, rank, i)) {
                     return FAIL("rank %u has a wrong byte %lld in chunk %u", rank, (long long)i, c);
                 }
             }

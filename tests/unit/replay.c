@@ -38,12 +38,16 @@ static struct operand combine(struct operand a, struct operand b, bool ordered)
     return result;
 }
 
-/* What the targets of a chunk must hold: its source's operand, or all combined one after the other in rank order. */
-static struct operand expected_operand(const struct pccl_demand *demand, uint32_t chunk)
+/* What a target of a chunk must hold: its source's operand, or all combined one after the other in rank order; in a
+ * scan those up to the target's own, in an exscan those before it. */
+static struct operand expected_operand(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank)
 {
     const struct pccl_chunk *about = &demand->chunks[chunk];
     struct operand result = initial_operand(demand->holders[about->first_source], chunk);
-    for (uint32_t i = 1; demand->reduces && i < about->num_sources; i++) {
+    uint32_t count = demand->collective == PCCL_SCAN     ? rank + 1
+                     : demand->collective == PCCL_EXSCAN ? rank
+                                                         : about->num_sources;
+    for (uint32_t i = 1; demand->reduces && i < count; i++) {
         result = combine(result, initial_operand(demand->holders[about->first_source + i], chunk), demand->ordered);
     }
     return result;
@@ -53,9 +57,11 @@ static const char *check_targets(const struct pccl_demand *demand, const struct 
 {
     for (uint32_t chunk = 0; chunk < demand->num_chunks; chunk++) {
         const struct pccl_chunk *about = &demand->chunks[chunk];
-        struct operand expected = expected_operand(demand, chunk);
+        bool alike = demand->collective != PCCL_SCAN && demand->collective != PCCL_EXSCAN;
+        struct operand expected = {.lowest = PCCL_NONE};
         for (uint32_t i = 0; i < about->num_targets; i++) {
             uint32_t rank = demand->holders[about->first_target + i];
+            expected = alike && i > 0 ? expected : expected_operand(demand, chunk, rank);
             const struct operand *held = &state[(size_t)rank * demand->num_chunks + chunk];
             if (held->lowest == PCCL_NONE || memcmp(held->entry, expected.entry, sizeof expected.entry) != 0) {
                 snprintf(report, sizeof report, "rank %u ends with a wrong chunk %u", rank, chunk);
@@ -79,12 +85,17 @@ static const char *run_step(const struct pccl_schedule *schedule, uint32_t first
         for (uint32_t k = 0; k < count; k++) {
             struct operand sent = before[(size_t)from * demand->num_chunks + chunks[k]];
             struct operand *held = &state[(size_t)to * demand->num_chunks + chunks[k]];
-            if (sent.lowest == PCCL_NONE || (message->reduce && held->lowest == PCCL_NONE)) {
+            bool apart = demand->collective == PCCL_EXSCAN; /* the own operand is no part of the state */
+            if (apart) {
+                struct operand own = initial_operand(from, chunks[k]);
+                sent = sent.lowest == PCCL_NONE ? own : combine(sent, own, demand->ordered);
+            }
+            if (sent.lowest == PCCL_NONE || (message->reduce && held->lowest == PCCL_NONE && !apart)) {
                 snprintf(report, sizeof report, "step %u: rank %u sends chunk %u to %u before both have it",
                          message->step, from, chunks[k], to);
                 return report;
             }
-            *held = message->reduce ? combine(*held, sent, demand->ordered) : sent;
+            *held = message->reduce && held->lowest != PCCL_NONE ? combine(*held, sent, demand->ordered) : sent;
         }
     }
     return NULL;
@@ -104,7 +115,7 @@ const char *replay(const struct pccl_schedule *schedule, uint32_t num_devices)
     }
     for (uint32_t chunk = 0; chunk < demand->num_chunks; chunk++) {
         const struct pccl_chunk *about = &demand->chunks[chunk];
-        for (uint32_t i = 0; i < about->num_sources; i++) {
+        for (uint32_t i = 0; i < about->num_sources && demand->collective != PCCL_EXSCAN; i++) {
             uint32_t rank = demand->holders[about->first_source + i];
             state[(size_t)rank * demand->num_chunks + chunk] = initial_operand(rank, chunk);
         }

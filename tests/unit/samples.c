@@ -47,7 +47,7 @@ struct pccl_demand *sample_demand(enum pccl_collective collective, uint32_t num_
         blocks[i] = bytes * (i * 7 % 5) / 2;
     }
     bool one_block = collective == PCCL_BROADCAST || collective == PCCL_REDUCE || collective == PCCL_ALLREDUCE ||
-                     collective == PCCL_BARRIER;
+                     collective == PCCL_SCAN || collective == PCCL_EXSCAN || collective == PCCL_BARRIER;
     struct pccl_request request = {
         .collective = collective,
         .num_ranks = num_ranks,
@@ -268,6 +268,15 @@ static void barrier(struct writer *writer, bool star)
     }
 }
 
+static void chain_scan(struct writer *writer)
+{
+    for (uint32_t rank = 1; rank < writer->num_ranks; rank++) {
+        for (uint32_t piece = 0; piece < writer->pieces; piece++) {
+            send_chunks(writer, rank + piece, rank - 1, rank, true, &piece, 1);
+        }
+    }
+}
+
 static const struct {
     const char *name;
     enum pccl_collective collective;
@@ -286,6 +295,8 @@ static const struct {
     [SAMPLE_DOUBLING_ALLREDUCE] = {"doubling allreduce", PCCL_ALLREDUCE},
     [SAMPLE_DISSEMINATION_BARRIER] = {"dissemination barrier", PCCL_BARRIER},
     [SAMPLE_STAR_BARRIER] = {"star barrier", PCCL_BARRIER},
+    [SAMPLE_CHAIN_SCAN] = {"chain scan", PCCL_SCAN},
+    [SAMPLE_CHAIN_EXSCAN] = {"chain exscan", PCCL_EXSCAN},
 };
 
 const char *sample_name(enum sample_kind kind)
@@ -325,6 +336,10 @@ static void write_sample(struct writer *writer, enum sample_kind kind)
     case SAMPLE_DISSEMINATION_BARRIER:
     case SAMPLE_STAR_BARRIER:
         barrier(writer, kind == SAMPLE_STAR_BARRIER);
+        break;
+    case SAMPLE_CHAIN_SCAN:
+    case SAMPLE_CHAIN_EXSCAN:
+        chain_scan(writer);
         break;
     default:
         binomial(writer, kind);
@@ -431,11 +446,57 @@ static void start_state(const struct pccl_demand *demand, struct state *state)
     }
 }
 
+/* Scans: the state of a rank is an interval that ends at it (exscan: before it), low[] where it begins. What joins it
+ * is whatever the rank just below has, at random times, so that intervals of all lengths meet. */
+static void write_random_scan(struct writer *writer, struct pccl__random *random)
+{
+    const struct pccl_demand *demand = writer->schedule->demand;
+    uint32_t n = demand->num_ranks, m = demand->num_chunks, num_open = (n - 1) * m;
+    uint32_t *low = calloc((size_t)n * m * 2, sizeof *low), *chunks = calloc(m, sizeof *chunks);
+    assert(low != NULL && chunks != NULL);
+    uint32_t *old = low + (size_t)n * m;
+    for (uint32_t i = 0; i < n * m; i++) {
+        low[i] = i / m;
+    }
+    for (uint32_t step = 0; num_open > 0; step++) {
+        memcpy(old, low, (size_t)n * m * sizeof *low);
+        for (uint32_t i = 0; i < 1 + pccl__random_below(random, n); i++) {
+            uint32_t to = 1 + pccl__random_below(random, n - 1), first = low[to * m + pccl__random_below(random, m)];
+            uint32_t count = 0;
+            for (uint32_t c = 0; c < m && first > 0; c++) {
+                if (low[to * m + c] == first && pccl__random_below(random, 3) > 0) {
+                    low[to * m + c] = old[(first - 1) * m + c];
+                    num_open -= low[to * m + c] == 0;
+                    chunks[count++] = c;
+                }
+            }
+            if (count > 0) {
+                bool reduce = demand->collective == PCCL_SCAN || first < to || pccl__random_below(random, 2) == 0;
+                send_chunks(writer, step, first - 1, to, reduce, chunks, count);
+            }
+        }
+    }
+    free(low);
+    free(chunks);
+}
+
+static struct pccl_schedule *seal(struct writer *writer)
+{
+    int status = pccl_schedule_seal(writer->schedule);
+    assert(status == 0);
+    (void)status;
+    return writer->schedule;
+}
+
 struct pccl_schedule *sample_random(const struct pccl_topology *topology, struct pccl_demand *demand,
                                     struct pccl__random *random)
 {
     uint32_t n = demand->num_ranks, m = demand->num_chunks;
     struct writer writer = open_writer(topology, demand, "random");
+    if (pccl_collective_is_prefix(demand->collective)) {
+        write_random_scan(&writer, random);
+        return seal(&writer);
+    }
     struct state *old = calloc((size_t)n * m, sizeof *old), *new = calloc((size_t)n * m, sizeof *new);
     uint32_t *busy = calloc((size_t)n * m, sizeof *busy), *chunks = calloc(m, sizeof *chunks);
     assert(old != NULL && new != NULL &&busy != NULL &&chunks != NULL);
@@ -464,8 +525,5 @@ struct pccl_schedule *sample_random(const struct pccl_topology *topology, struct
     free(new);
     free(busy);
     free(chunks);
-    int status = pccl_schedule_seal(writer.schedule);
-    assert(status == 0);
-    (void)status;
-    return writer.schedule;
+    return seal(&writer);
 }

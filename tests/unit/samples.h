@@ -30,6 +30,8 @@ enum sample_kind {
     SAMPLE_DOUBLING_ALLREDUCE, /* powers of two; valid for ordered demands */
     SAMPLE_DISSEMINATION_BARRIER,
     SAMPLE_STAR_BARRIER,
+    SAMPLE_CHAIN_SCAN, /* rank to rank, pieces pipelined; as the next valid for ordered demands */
+    SAMPLE_CHAIN_EXSCAN,
     SAMPLE_NUM_KINDS
 };
 

@@ -67,6 +67,14 @@ static struct rule rule_of(enum pccl_collective collective, uint32_t block, uint
             rule.input[r] = block * PIECES + piece;
             rule.output[r] = rule.target[r] ? piece : PCCL_NONE;
             break;
+        case PCCL_SCAN:
+        case PCCL_EXSCAN:
+            rule.source[r] = collective == PCCL_SCAN || r < RANKS - 1;
+            rule.target[r] = collective == PCCL_SCAN || r > 0;
+            rule.input[r] = rule.source[r] ? piece : PCCL_NONE;
+            rule.output[r] = rule.target[r] ? piece : PCCL_NONE;
+            rule.aliased[r] = collective == PCCL_SCAN ? piece : PCCL_NONE;
+            break;
         default: /* barrier */
             rule.source[r] = block == r;
             rule.target[r] = true;

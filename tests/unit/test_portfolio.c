@@ -67,7 +67,8 @@ static void test_two_ranks(void **state)
         {PCCL_ALLREDUCE, 8, 2}, {PCCL_ALLREDUCE, 1048576, 2}, {PCCL_ALLGATHER, 8, 2}, {PCCL_ALLGATHER, 1048576, 2},
         {PCCL_ALLTOALL, 8, 2}, {PCCL_ALLTOALL, 1048576, 2}, {PCCL_BARRIER, 0, 2}, {PCCL_BROADCAST, 8, 1},
         {PCCL_BROADCAST, 1048576, 1}, {PCCL_REDUCE, 8, 1}, {PCCL_GATHER, 8, 1}, {PCCL_SCATTER, 8, 1},
-        {PCCL_REDUCE_SCATTER, 8, 2}, {PCCL_REDUCE_SCATTER, 1048576, 2},
+        {PCCL_REDUCE_SCATTER, 8, 2}, {PCCL_REDUCE_SCATTER, 1048576, 2}, {PCCL_SCAN, 8, 1}, {PCCL_SCAN, 1048576, 1},
+        {PCCL_EXSCAN, 8, 1}, {PCCL_EXSCAN, 1048576, 1},
     };
     struct pccl_topology *topology = make_topology("star:2");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -191,6 +192,13 @@ static void test_alltoall(void **state)
 {
     (void)state;
     check_collective(PCCL_ALLTOALL);
+}
+
+static void test_scans(void **state)
+{
+    (void)state;
+    check_collective(PCCL_SCAN);
+    check_collective(PCCL_EXSCAN);
 }
 
 static void test_barrier(void **state)
@@ -455,7 +463,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_ranks), cmocka_unit_test(test_allgather), cmocka_unit_test(test_allreduce),
-        cmocka_unit_test(test_alltoall), cmocka_unit_test(test_barrier), cmocka_unit_test(test_broadcast_and_reduce),
+        cmocka_unit_test(test_alltoall), cmocka_unit_test(test_scans), cmocka_unit_test(test_barrier),
+        cmocka_unit_test(test_broadcast_and_reduce),
         cmocka_unit_test(test_gather_and_scatter), cmocka_unit_test(test_reduce_scatter), cmocka_unit_test(test_direct),
         cmocka_unit_test(test_unequal_blocks), cmocka_unit_test(test_no_routing), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_candidates), cmocka_unit_test(test_method_filter), cmocka_unit_test(test_same_every_time),

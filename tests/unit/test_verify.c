@@ -321,6 +321,29 @@ static void test_schedule_meaning(void **state)
     close_plan(&plan);
 }
 
+/* A scan's results are those of the ranks up to each, not just as many. */
+static void test_prefixes(void **state)
+{
+    (void)state;
+    static const char *const counts[] = {"of 5 contributions", "never gets"};
+    for (int exclusive = 0; exclusive < 2; exclusive++) {
+        for (int ordered = 0; ordered < 2; ordered++) {
+            struct plan plan = open_plan(exclusive ? SAMPLE_CHAIN_EXSCAN : SAMPLE_CHAIN_SCAN, 5, 1, ordered != 0);
+            plan.schedule->num_messages--;
+            EXPECT_SCHEDULE_REJECTED(&plan, counts[exclusive]);
+            plan.schedule->num_messages++;
+            plan.schedule->messages[2].step--; /* too early: it brings the contribution of rank 2 alone */
+            EXPECT_SCHEDULE_REJECTED(&plan, exclusive ? "rank 3 ends with 1 of 3" : "rank 3 ends with 2 of 4");
+            close_plan(&plan);
+
+            plan = open_plan(exclusive ? SAMPLE_CHAIN_EXSCAN : SAMPLE_CHAIN_SCAN, 5, 1, ordered != 0);
+            add_message(&plan, 9, 0, 4, true, 0);
+            EXPECT_SCHEDULE_REJECTED(&plan, "second time");
+            close_plan(&plan);
+        }
+    }
+}
+
 /* Both targets of an all-reduce get all contributions, but combined in different orders. */
 static void test_schedule_expressions(void **state)
 {
@@ -714,6 +737,7 @@ int main(void)
         cmocka_unit_test(test_multicast),
         cmocka_unit_test(test_schedule_meaning),
         cmocka_unit_test(test_schedule_expressions),
+        cmocka_unit_test(test_prefixes),
         cmocka_unit_test(test_program_indices),
         cmocka_unit_test(test_program_slots),
         cmocka_unit_test(test_every_dependency_counts),

@@ -1,6 +1,8 @@
 /* Demand: what a collective must bring about. A list of chunks, each with its size, the ranks that hold it before
  * (sources) and the ranks that must hold it after (targets). For a reduction every source contributes one operand and
- * each target must end with the combination of all. Ranks are positions 0 .. num_ranks-1 in the process group. */
+ * each target must end with the combination of all; in a scan of those of the ranks up to its own, in an exscan of
+ * those below it (so that rank 0 is no target and the last rank no source). Ranks are positions 0 .. num_ranks-1 in the
+ * process group. */
 #ifndef PCCL_DEMAND_H
 #define PCCL_DEMAND_H
 
@@ -19,6 +21,8 @@ enum pccl_collective {
     PCCL_REDUCE,         /* bytes: the whole vector */
     PCCL_REDUCE_SCATTER, /* bytes: one result block (one rank's result) */
     PCCL_SCATTER,        /* bytes: one block */
+    PCCL_SCAN,           /* bytes: the whole vector */
+    PCCL_EXSCAN,         /* bytes: the whole vector */
     PCCL_CUSTOM,         /* any list of chunks, from a file or the caller */
     PCCL_NUM_COLLECTIVES
 };
@@ -29,6 +33,8 @@ const char *pccl_collective_name(enum pccl_collective collective);
 int pccl_collective_parse(const char *text, enum pccl_collective *collective, struct pccl_error *error);
 bool pccl_collective_is_rooted(enum pccl_collective collective);
 bool pccl_collective_is_reduction(enum pccl_collective collective);
+/* scan and exscan: each rank's result combines the operands of the ranks before it only. */
+bool pccl_collective_is_prefix(enum pccl_collective collective);
 
 /* A process group and the collective asked of it. All fields are set by the caller, who keeps the arrays alive for the
  * call only. Zero-initialise, then fill: zero is the default of every optional field. */
@@ -58,7 +64,7 @@ struct pccl_chunk {
  *   allgather, gather      chunk = owner * P + p
  *   scatter, reduce_scatter chunk = destination * P + p
  *   alltoall               chunk = (source * n + destination) * P + p   (the diagonal exists; it stays at home)
- *   broadcast, reduce, allreduce chunk = p                               (one block)
+ *   broadcast, reduce, allreduce, scan, exscan chunk = p                 (one block)
  *   barrier                chunk = owner, zero bytes, from owner to all
  * Slots: an area (input, output) of a rank is an array of slots, each holding one chunk; the mapping is below. */
 struct pccl_demand {
@@ -95,13 +101,15 @@ uint32_t pccl_demand_num_output_slots(const struct pccl_demand *demand, uint32_t
  *   allgather: in p, out chunk          gather: in p, out (root) chunk
  *   scatter: in (root) chunk, out p     reduce_scatter: in chunk, out p
  *   alltoall: in destination*P+p, out source*P+p
- *   broadcast: in (root) p, out p       reduce, allreduce: in p, out p     barrier: none
+ *   broadcast: in (root) p, out p       reduce, allreduce, scan, exscan: in p, out p     barrier: none
  *   custom: in/out = index of the chunk among the rank's own, ascending. */
 uint32_t pccl_demand_input_slot(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank);
 uint32_t pccl_demand_output_slot(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank);
 /* The input slot that MPI_IN_PLACE lays over output slot `slot` at `rank` (same bytes), or PCCL_NONE. Broadcast: at the
  * root input and output are always the same buffer. Only identities that hold byte for byte: alltoall and
- * reduce_scatter have none (the binder copies there). */
+ * reduce_scatter have none (the binder copies there), nor has exscan, whose operand is needed beside the result. */
 uint32_t pccl_demand_aliased_input_slot(const struct pccl_demand *demand, uint32_t slot, uint32_t rank);
+/* Reductions: how many of a chunk's sources, the first so many, `rank` must find combined if it is a target. */
+uint32_t pccl_demand_num_operands(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank);
 
 #endif

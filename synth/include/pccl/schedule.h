@@ -6,8 +6,9 @@
  * has been delivered, so two messages of one step exchange old values (recursive doubling). On arrival the receiver's
  * state of each chunk carried is replaced (reduce = 0) or combined with what arrives (reduce = 1; operands in order of
  * their lowest contributing rank, so that all ranks compute the same expression; a receiver without a state takes what
- * arrives). A rank's first state of a chunk is its own contribution if it is a source. Messages between one pair of
- * devices are received in the order (step, index). */
+ * arrives). A rank's first state of a chunk is its own contribution if it is a source. (An exscan keeps the two apart:
+ * ranks begin without a state, and a message carries its sender's state, if any, followed by its sender's
+ * contribution.) Messages between one pair of devices are received in the order (step, index). */
 #ifndef PCCL_SCHEDULE_H
 #define PCCL_SCHEDULE_H
 
