@@ -1,8 +1,7 @@
-# The synthesizer library: no MPI; linked into the component, the command line and the tests.
-noinst_LTLIBRARIES += libpcclsynth.la
-libpcclsynth_la_CPPFLAGS = -I$(top_srcdir)/synth/include -I$(top_srcdir)/synth $(HWLOC_CFLAGS) $(CJSON_CFLAGS)
-libpcclsynth_la_LIBADD = $(HWLOC_LIBS) $(CJSON_LIBS)
-libpcclsynth_la_SOURCES = \
+# The synthesizer library: no MPI; linked into the component, the command line and the tests, which thus need no
+# installed library. Programs of others get the same code as a shared library that shows what the headers declare.
+pcclincludedir = $(includedir)/pccl
+pcclinclude_HEADERS = \
 	synth/include/pccl/bound.h \
 	synth/include/pccl/demand.h \
 	synth/include/pccl/error.h \
@@ -13,7 +12,17 @@ libpcclsynth_la_SOURCES = \
 	synth/include/pccl/simulate.h \
 	synth/include/pccl/synth.h \
 	synth/include/pccl/topology.h \
-	synth/include/pccl/verify.h \
+	synth/include/pccl/verify.h
+lib_LTLIBRARIES = libpccl.la
+libpccl_la_SOURCES =
+libpccl_la_LIBADD = libpcclsynth.la
+libpccl_la_LDFLAGS = $(AM_LDFLAGS) -no-undefined -version-info 0:0:0
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = synth/pccl.pc
+noinst_LTLIBRARIES += libpcclsynth.la
+libpcclsynth_la_CPPFLAGS = -I$(top_srcdir)/synth/include -I$(top_srcdir)/synth $(HWLOC_CFLAGS) $(CJSON_CFLAGS)
+libpcclsynth_la_LIBADD = $(HWLOC_LIBS) $(CJSON_LIBS)
+libpcclsynth_la_SOURCES = \
 	synth/algorithms/algorithm.h \
 	synth/algorithms/arcs.c \
 	synth/algorithms/arcs.h \

@@ -1,6 +1,6 @@
 #!/bin/sh
-# make install puts every file where it belongs, Open MPI then finds the component and documents each parameter, and
-# make uninstall leaves nothing behind.
+# make install puts every file where it belongs, a program of somebody else builds on the library, Open MPI finds the
+# component and documents each parameter, and make uninstall leaves nothing behind.
 set -eu
 build=${PCCL_BUILD:-.}
 ompi_info=${OMPI_INFO:-ompi_info}
@@ -27,6 +27,20 @@ for wanted in bin/pccl bin/pccl-bench share/pccl/help-mpi-coll-pccl.txt share/ma
     share/doc/pccl/topologies.md share/doc/pccl/files.md mca_coll_pccl.so; do
     [ -n "$(find "$stage" -type f -path "*/$wanted")" ] || fail "make install did not install $wanted"
 done
+
+# What pkg-config says holds for the final place, not for the stage: the stage goes before it.
+config=$(find "$stage" -name pccl.pc)
+libraries=$(dirname "$(dirname "$config")")
+PKG_CONFIG_LIBDIR=$(dirname "$config"):$(pkg-config --variable pc_path pkg-config)
+export PKG_CONFIG_LIBDIR
+# shellcheck disable=SC2046 # options, one word each
+if ${CC:-cc} -Wall -Wextra -Werror -o "$stage/library" "$(dirname "$0")/library.c" \
+    $(PKG_CONFIG_SYSROOT_DIR=$stage pkg-config --cflags --libs pccl); then
+    LD_LIBRARY_PATH=$libraries "$stage/library" || fail "a program over the installed library fails"
+    rm "$stage/library"
+else
+    fail "a program over the installed headers and library does not build"
+fi
 
 component=$(find "$stage" -name mca_coll_pccl.so)
 OMPI_MCA_mca_base_component_path=$(dirname "$component"):SYSTEM_DEFAULT

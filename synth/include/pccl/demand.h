@@ -11,6 +11,8 @@
 
 #include "pccl/topology.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 enum pccl_collective {
     PCCL_ALLGATHER,      /* bytes: contribution of one rank */
     PCCL_ALLREDUCE,      /* bytes: the whole vector */
@@ -111,5 +113,7 @@ uint32_t pccl_demand_output_slot(const struct pccl_demand *demand, uint32_t chun
 uint32_t pccl_demand_aliased_input_slot(const struct pccl_demand *demand, uint32_t slot, uint32_t rank);
 /* Reductions: how many of a chunk's sources, the first so many, `rank` must find combined if it is a target. */
 uint32_t pccl_demand_num_operands(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank);
+
+#pragma GCC visibility pop
 
 #endif

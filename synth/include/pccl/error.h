@@ -3,6 +3,8 @@
 #ifndef PCCL_ERROR_H
 #define PCCL_ERROR_H
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 enum pccl_status {
     PCCL_SUCCESS = 0,
     PCCL_ERR_INVALID = -1,     /* an argument or a description breaks a documented rule */
@@ -22,5 +24,7 @@ struct pccl_error {
 
 /* Short English name of a status code ("invalid argument"); never NULL. */
 const char *pccl_status_text(int status);
+
+#pragma GCC visibility pop
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "pccl/schedule.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 int pccl_topology_read(const char *path, struct pccl_topology **topology, struct pccl_error *error);
 /* PCCL_ERR_UNSUPPORTED for a reversed topology: write the original. */
 int pccl_topology_write(const struct pccl_topology *topology, const char *path, struct pccl_error *error);
@@ -24,5 +26,7 @@ int pccl_schedule_read(const char *path, const struct pccl_topology *topology, s
 /* Written to a temporary file in the same directory and renamed: readers see all of it or nothing. */
 int pccl_schedule_write(const struct pccl_schedule *schedule, const struct pccl_topology *topology, const char *path,
                         struct pccl_error *error);
+
+#pragma GCC visibility pop
 
 #endif

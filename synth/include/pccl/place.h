@@ -8,6 +8,8 @@
 
 #include "pccl/topology.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 /* The smallest objects of its host that hold all processors a rank may run on. An index is hwloc's logical index, -1
  * where the rank spans several objects of the level or the level does not exist (both are normal). */
 struct pccl_place {
@@ -26,5 +28,7 @@ void pccl_place_find(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset, str
  * rank_device: [num_ranks], allocated with malloc, freed by the caller. */
 int pccl_topology_place(const struct pccl_topology *fabric, const struct pccl_place *places, uint32_t num_ranks,
                         struct pccl_topology **topology, uint32_t **rank_device, struct pccl_error *error);
+
+#pragma GCC visibility pop
 
 #endif

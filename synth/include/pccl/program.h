@@ -10,6 +10,8 @@
 
 #include "pccl/schedule.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 enum pccl_area {
     PCCL_INPUT,  /* never written */
     PCCL_OUTPUT, /* may lie over the input where pccl_demand_aliased_input_slot says so */
@@ -60,5 +62,7 @@ int pccl_program_create(const struct pccl_schedule *schedule, uint32_t rank, str
 void pccl_program_free(struct pccl_program *program);
 /* The programs of all ranks, programs[0 .. num_ranks-1], with the common work done once. After an error all are NULL. */
 int pccl_programs_create(const struct pccl_schedule *schedule, struct pccl_program **programs, struct pccl_error *error);
+
+#pragma GCC visibility pop
 
 #endif

@@ -16,6 +16,8 @@
 
 #include "pccl/demand.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 struct pccl_path {
     uint32_t source, target;        /* devices (or multicast switches) at the two ends */
     uint32_t first_link, num_links; /* in path_links */
@@ -70,5 +72,7 @@ const uint32_t *pccl_message_chunks(const struct pccl_schedule *schedule, const 
 
 /* FNV-1a over demand, paths and messages in a fixed byte order: equal on every machine for equal schedules. */
 uint64_t pccl_schedule_digest(const struct pccl_schedule *schedule);
+
+#pragma GCC visibility pop
 
 #endif

@@ -8,6 +8,8 @@
 
 #include "pccl/schedule.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 /* Request arrays by pointing at them; NULL = not wanted. */
 struct pccl_simulation {
     int64_t makespan_ps; /* out: when the last receiver has finished */
@@ -18,5 +20,7 @@ struct pccl_simulation {
 
 int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
                   struct pccl_simulation *simulation, struct pccl_error *error);
+
+#pragma GCC visibility pop
 
 #endif

@@ -8,6 +8,8 @@
 #include "pccl/simulate.h"
 #include "pccl/verify.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 /* How much work the portfolio may do. Counted in candidates and restarts, never in time. */
 enum pccl_effort {
     PCCL_EFFORT_FIRST_USE, /* inside an MPI call: milliseconds at 64 ranks */
@@ -40,5 +42,7 @@ struct pccl_result {
 int pccl_synthesize(const struct pccl_topology *topology, const struct pccl_request *request, const struct pccl_options *options,
                     struct pccl_result **result, struct pccl_error *error);
 void pccl_result_free(struct pccl_result *result);
+
+#pragma GCC visibility pop
 
 #endif

@@ -9,6 +9,8 @@
 
 #include "pccl/error.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 #define PCCL_MAX_DIMENSIONS 16
 #define PCCL_NONE UINT32_MAX /* "no such index", for every uint32_t index of the library */
 
@@ -107,5 +109,7 @@ uint32_t pccl_topology_find(const struct pccl_topology *topology, const char *na
 
 /* Time that `bytes` hold a link: ceil(bytes * ps_per_mib / 2^20), saturated at INT64_MAX / 4. */
 int64_t pccl_transfer_ps(int64_t bytes, int64_t ps_per_mib);
+
+#pragma GCC visibility pop
 
 #endif

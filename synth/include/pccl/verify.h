@@ -4,6 +4,8 @@
 
 #include "pccl/program.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 /* Checks that paths are chains of existing links through vertices that forward; that relays are allowed; that every
  * message carries what its sender holds; that every target ends with its chunk; for reductions that each contribution
  * enters exactly once, in rank order if the demand is ordered, and that all targets of a chunk hold the same expression. */
@@ -17,5 +19,7 @@ int pccl_verify_schedule(const struct pccl_topology *topology, const struct pccl
  * the same holds with input laid over output (in place). */
 int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_program *const *programs,
                          struct pccl_error *error);
+
+#pragma GCC visibility pop
 
 #endif
