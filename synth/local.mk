@@ -10,6 +10,7 @@ pcclinclude_HEADERS = \
 	synth/include/pccl/program.h \
 	synth/include/pccl/schedule.h \
 	synth/include/pccl/simulate.h \
+	synth/include/pccl/store.h \
 	synth/include/pccl/synth.h \
 	synth/include/pccl/topology.h \
 	synth/include/pccl/verify.h
@@ -124,8 +125,11 @@ libpcclsynth_la_SOURCES = \
 	synth/io/graph.h \
 	synth/io/json.c \
 	synth/io/json.h \
+	synth/io/label.c \
+	synth/io/label.h \
 	synth/io/schedule_read.c \
 	synth/io/schedule_write.c \
+	synth/io/store.c \
 	synth/io/topology_csv.c \
 	synth/io/topology_read.c \
 	synth/io/topology_write.c \

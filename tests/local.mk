@@ -21,6 +21,7 @@ UNIT_TESTS = \
 	tests/unit/test_schedule \
 	tests/unit/test_schedule_io \
 	tests/unit/test_simulate \
+	tests/unit/test_store \
 	tests/unit/test_symmetry \
 	tests/unit/test_topology \
 	tests/unit/test_topology_io \
@@ -41,6 +42,7 @@ tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/open.h
 tests_unit_test_routes_SOURCES = tests/unit/test_routes.c tests/unit/open.h
 tests_unit_test_topology_io_SOURCES = tests/unit/test_topology_io.c tests/unit/open.h
 tests_unit_test_program_SOURCES = tests/unit/test_program.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
+tests_unit_test_store_SOURCES = tests/unit/test_store.c $(UNIT_SAMPLES)
 tests_unit_test_simulate_SOURCES = tests/unit/test_simulate.c $(UNIT_SAMPLES)
 tests_unit_test_demand_SOURCES = tests/unit/test_demand.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c $(UNIT_SAMPLES)

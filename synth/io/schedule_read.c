@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "io/demand.h"
+#include "io/label.h"
 #include "pccl/io.h"
 
 #define MAX_CARRIED (UINT32_C(1) << 28) /* chunks in all messages together, so that ranges cannot fill the memory */
@@ -12,6 +13,7 @@
 struct reading {
     struct pccl__json_place top;
     const struct pccl_topology *topology;
+    const struct pccl__label *label; /* that it must have, or NULL */
     struct pccl_schedule *schedule;
     struct pccl_error *error;
     uint32_t *numbers; /* links of a path, chunks of a message */
@@ -236,13 +238,16 @@ static int read_steps(struct reading *reading, const cJSON *root)
 
 static int read_head(struct reading *reading, const cJSON *root)
 {
-    static const char *const keys[] = {"format", "version", "topology", "topology_digest", "method", "digest",
-                                       "demand", "paths",   "steps"};
+    static const char *const keys[] = {"format", "version", "made_by", "key",   "topology", "topology_digest",
+                                       "method", "digest",  "demand",  "paths", "steps"};
     const char *topology = "", *method = "file";
     uint64_t digest = reading->topology->digest;
     int status = pccl__json_object(&reading->top, root, keys, sizeof keys / sizeof *keys, reading->error);
     if (status == 0) {
         status = pccl__json_check_format(&reading->top, root, "pccl-schedule", reading->error);
+    }
+    if (status == 0 && reading->label != NULL) {
+        status = pccl__label_check(&reading->top, root, reading->label, reading->error);
     }
     if (status == 0) {
         status = pccl__json_text(&reading->top, root, "topology", &topology, reading->error);
@@ -288,10 +293,10 @@ static int read_body(struct reading *reading, const cJSON *root)
     return status;
 }
 
-int pccl_schedule_read(const char *path, const struct pccl_topology *topology, struct pccl_schedule **schedule,
-                       struct pccl_error *error)
+int pccl__schedule_read(const char *path, const struct pccl_topology *topology, const struct pccl__label *label,
+                        struct pccl_schedule **schedule, struct pccl_error *error)
 {
-    struct reading reading = {.top = {path, NULL, 0}, .topology = topology, .error = error};
+    struct reading reading = {.top = {.path = path}, .topology = topology, .label = label, .error = error};
     cJSON *root;
     *schedule = NULL;
     int status = pccl__json_read(path, &root, error);
@@ -311,4 +316,10 @@ int pccl_schedule_read(const char *path, const struct pccl_topology *topology, s
     }
     *schedule = reading.schedule;
     return 0;
+}
+
+int pccl_schedule_read(const char *path, const struct pccl_topology *topology, struct pccl_schedule **schedule,
+                       struct pccl_error *error)
+{
+    return pccl__schedule_read(path, topology, NULL, schedule, error);
 }

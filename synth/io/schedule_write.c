@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "io/demand.h"
+#include "io/label.h"
 #include "pccl/io.h"
 
 static void put_paths(FILE *stream, const struct pccl_schedule *schedule)
@@ -49,8 +50,8 @@ static void put_steps(FILE *stream, const struct pccl_schedule *schedule)
     fprintf(stream, "%s\n ]\n}\n", schedule->num_messages > 0 ? "\"}" : "");
 }
 
-int pccl_schedule_write(const struct pccl_schedule *schedule, const struct pccl_topology *topology, const char *path,
-                        struct pccl_error *error)
+int pccl__schedule_write(const struct pccl_schedule *schedule, const struct pccl_topology *topology,
+                         const struct pccl__label *label, const char *path, struct pccl_error *error)
 {
     struct pccl__json_file file;
     if (schedule->topology_digest != topology->digest) {
@@ -61,7 +62,11 @@ int pccl_schedule_write(const struct pccl_schedule *schedule, const struct pccl_
     if (status != 0) {
         return status;
     }
-    fprintf(file.stream, "{\n \"format\": \"pccl-schedule\",\n \"version\": 1,\n \"topology\": ");
+    fprintf(file.stream, "{\n \"format\": \"pccl-schedule\",\n \"version\": 1,\n");
+    if (label != NULL) {
+        pccl__label_put(file.stream, label);
+    }
+    fprintf(file.stream, " \"topology\": ");
     pccl__json_put_text(file.stream, topology->name);
     fprintf(file.stream, ",\n \"topology_digest\": \"%016" PRIx64 "\",\n \"method\": ", topology->digest);
     pccl__json_put_text(file.stream, schedule->method);
@@ -74,4 +79,10 @@ int pccl_schedule_write(const struct pccl_schedule *schedule, const struct pccl_
         pccl__fail_memory(error);
     }
     return pccl__json_close(&file, status, error);
+}
+
+int pccl_schedule_write(const struct pccl_schedule *schedule, const struct pccl_topology *topology, const char *path,
+                        struct pccl_error *error)
+{
+    return pccl__schedule_write(schedule, topology, NULL, path, error);
 }

@@ -10,7 +10,8 @@ find synth mca_coll_pccl -name '*.[ch]' -print | LC_ALL=C sort | xargs awk '
             rank[order[i]] = i
         # The layer each public header belongs to.
         split("error:base topology:topology place:topology demand:schedule schedule:schedule program:schedule " \
-              "verify:check simulate:check bound:check synth:algorithms io:io", pairs, " ")
+              "verify:check simulate:check bound:check synth:algorithms io:io " \
+              "store:io", pairs, " ")
         for (i in pairs) {
             split(pairs[i], pair, ":")
             public[pair[1]] = pair[2]

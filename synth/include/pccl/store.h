@@ -1,0 +1,40 @@
+/* Store: a directory in which schedules, and what was measured about them, outlive the process. Any number of processes
+ * may read and write it at the same time: a file is named after its key and appears whole or not at all. Nothing in it
+ * is trusted: what another program or version has written, for another key or topology, what is damaged, or does not
+ * answer the request, is refused with a reason. Whether a schedule does what its demand says is for pccl_verify_programs
+ * to find out. */
+#ifndef PCCL_STORE_H
+#define PCCL_STORE_H
+
+#include "pccl/schedule.h"
+
+struct pccl_store {
+    const char *directory; /* must exist */
+    const char *maker;     /* program and version that reads and writes, 1 to 200 bytes */
+};
+
+/* Keys are text of 1 to 500 bytes that names everything a schedule or an outcome depends on, but the maker. */
+
+/* The schedule kept under a key, for this request on this topology; *schedule = NULL if there is none. The caller frees
+ * it. PCCL_ERR_FORMAT: the file is not what it should be; PCCL_ERR_IO: it cannot be read. */
+int pccl_store_load_schedule(const struct pccl_store *store, const char *key, const struct pccl_topology *topology,
+                             const struct pccl_request *request, struct pccl_schedule **schedule,
+                             struct pccl_error *error);
+/* Replaces what was there. */
+int pccl_store_save_schedule(const struct pccl_store *store, const char *key, const struct pccl_topology *topology,
+                             const struct pccl_schedule *schedule, struct pccl_error *error);
+
+/* Which of two ways to do the same was measured to be faster. */
+struct pccl_outcome {
+    bool planned;         /* the way that follows the schedule, not the other one */
+    int64_t planned_ps;   /* time of a call in either way, >= 0 */
+    int64_t other_ps;
+};
+
+/* The outcome kept under a key; *found = false if there is none. Errors as above. */
+int pccl_store_load_outcome(const struct pccl_store *store, const char *key, bool *found, struct pccl_outcome *outcome,
+                            struct pccl_error *error);
+int pccl_store_save_outcome(const struct pccl_store *store, const char *key, const struct pccl_outcome *outcome,
+                            struct pccl_error *error);
+
+#endif

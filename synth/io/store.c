@@ -1,0 +1,188 @@
+#include "pccl/store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "io/demand.h"
+#include "io/label.h"
+
+/* DIRECTORY/KIND-DIGEST.json, malloc. */
+static char *name_file(const struct pccl_store *store, const char *kind, const char *key)
+{
+    size_t bytes = strlen(store->directory) + 64;
+    char *path = malloc(bytes);
+    if (path != NULL) {
+        uint64_t digest = pccl__digest_bytes(PCCL__DIGEST_START, key, strlen(key));
+        snprintf(path, bytes, "%s/%s-%016" PRIx64 ".json", store->directory, kind, digest);
+    }
+    return path;
+}
+
+/* Whether there is something to read. A pipe that somebody has put there would never end. */
+static int look(const char *path, bool *found, struct pccl_error *error)
+{
+    struct stat file;
+    *found = stat(path, &file) == 0;
+    if (!*found && errno != ENOENT) {
+        return pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", path, strerror(errno));
+    }
+    if (*found && !S_ISREG(file.st_mode)) {
+        return pccl__fail(error, PCCL_ERR_FORMAT, "%.200s: is not a regular file", path);
+    }
+    return 0;
+}
+
+/* --- schedules ---------------------------------------------------------------------------------------------------- */
+
+static bool is_same_demand(const struct pccl_demand *a, const struct pccl_demand *b)
+{
+    return a->collective == b->collective && a->num_ranks == b->num_ranks && a->root == b->root &&
+           a->reduces == b->reduces && a->ordered == b->ordered && a->num_chunks == b->num_chunks &&
+           a->num_holders == b->num_holders &&
+           memcmp(a->devices, b->devices, a->num_ranks * sizeof *a->devices) == 0 &&
+           memcmp(a->chunks, b->chunks, a->num_chunks * sizeof *a->chunks) == 0 &&
+           memcmp(a->holders, b->holders, a->num_holders * sizeof *a->holders) == 0;
+}
+
+/* Whether every message goes from the only source of its chunks to a target of theirs. */
+static bool is_direct(const struct pccl_schedule *schedule)
+{
+    const struct pccl_demand *demand = schedule->demand;
+    for (uint32_t i = 0; i < schedule->num_messages; i++) {
+        uint32_t count;
+        const uint32_t *chunks = pccl_message_chunks(schedule, &schedule->messages[i], &count);
+        uint32_t sender = schedule->paths[schedule->messages[i].path].source;
+        for (uint32_t j = 0; j < count; j++) {
+            const struct pccl_chunk *chunk = &demand->chunks[chunks[j]];
+            if (chunk->num_sources != 1 || demand->devices[demand->holders[chunk->first_source]] != sender) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static int check_answer(const char *path, const struct pccl_schedule *schedule, const struct pccl_request *request,
+                        struct pccl_error *error)
+{
+    struct pccl_demand *demand;
+    int status = pccl_demand_create(request, schedule->demand->pieces, &demand, error);
+    if (status != 0) {
+        return status;
+    }
+    if (!is_same_demand(schedule->demand, demand)) {
+        status = pccl__fail(error, PCCL_ERR_FORMAT, "%.200s: demand: is not that of the key", path);
+    } else if (request->direct && !is_direct(schedule)) {
+        status = pccl__fail(error, PCCL_ERR_FORMAT, "%.200s: steps: a message is not direct, as the key asks", path);
+    }
+    pccl_demand_free(demand);
+    return status;
+}
+
+int pccl_store_load_schedule(const struct pccl_store *store, const char *key, const struct pccl_topology *topology,
+                             const struct pccl_request *request, struct pccl_schedule **schedule,
+                             struct pccl_error *error)
+{
+    struct pccl__label label = {store->maker, key};
+    char *path = name_file(store, "plan", key);
+    bool found = false;
+    *schedule = NULL;
+    int status = path != NULL ? look(path, &found, error) : pccl__fail_memory(error);
+    if (status == 0 && found) {
+        status = pccl__schedule_read(path, topology, &label, schedule, error);
+    }
+    if (status == 0 && found) {
+        status = check_answer(path, *schedule, request, error);
+    }
+    if (status != 0) {
+        pccl_schedule_free(*schedule);
+        *schedule = NULL;
+    }
+    free(path);
+    return status;
+}
+
+int pccl_store_save_schedule(const struct pccl_store *store, const char *key, const struct pccl_topology *topology,
+                             const struct pccl_schedule *schedule, struct pccl_error *error)
+{
+    struct pccl__label label = {store->maker, key};
+    char *path = name_file(store, "plan", key);
+    int status =
+        path != NULL ? pccl__schedule_write(schedule, topology, &label, path, error) : pccl__fail_memory(error);
+    free(path);
+    return status;
+}
+
+/* --- outcomes ----------------------------------------------------------------------------------------------------- */
+
+static int take_outcome(const struct pccl__json_place *top, const cJSON *root, const struct pccl__label *label,
+                        struct pccl_outcome *outcome, struct pccl_error *error)
+{
+    static const char *const keys[] = {"format", "version", "made_by", "key", "planned", "planned_ps", "other_ps"};
+    bool has_verdict = cJSON_GetObjectItemCaseSensitive(root, "planned") != NULL;
+    int status = pccl__json_object(top, root, keys, sizeof keys / sizeof *keys, error);
+    if (status == 0) {
+        status = pccl__json_check_format(top, root, "pccl-outcome", error);
+    }
+    if (status == 0) {
+        status = pccl__label_check(top, root, label, error);
+    }
+    if (status == 0 && !has_verdict) {
+        status = pccl__json_fail(top, "planned", error, "missing");
+    }
+    if (status == 0) {
+        status = pccl__json_bool(top, root, "planned", &outcome->planned, error);
+    }
+    if (status == 0) {
+        status = pccl__json_integer(top, root, "planned_ps", 0, INT64_MAX, &outcome->planned_ps, error);
+    }
+    return status == 0 ? pccl__json_integer(top, root, "other_ps", 0, INT64_MAX, &outcome->other_ps, error) : status;
+}
+
+int pccl_store_load_outcome(const struct pccl_store *store, const char *key, bool *found, struct pccl_outcome *outcome,
+                            struct pccl_error *error)
+{
+    struct pccl__label label = {store->maker, key};
+    char *path = name_file(store, "outcome", key);
+    cJSON *root = NULL;
+    *found = false;
+    *outcome = (struct pccl_outcome){false, 0, 0};
+    int status = path != NULL ? look(path, found, error) : pccl__fail_memory(error);
+    if (status == 0 && *found) {
+        status = pccl__json_read(path, &root, error);
+    }
+    if (status == 0 && *found) {
+        struct pccl__json_place top = {.path = path};
+        status = take_outcome(&top, root, &label, outcome, error);
+        cJSON_Delete(root);
+    }
+    *found = *found && status == 0;
+    free(path);
+    return status;
+}
+
+int pccl_store_save_outcome(const struct pccl_store *store, const char *key, const struct pccl_outcome *outcome,
+                            struct pccl_error *error)
+{
+    struct pccl__label label = {store->maker, key};
+    char *path = name_file(store, "outcome", key);
+    struct pccl__json_file file;
+    int status = path != NULL ? pccl__json_open(&file, path, error) : pccl__fail_memory(error);
+    if (status == 0) {
+        fprintf(file.stream, "{\n \"format\": \"pccl-outcome\",\n \"version\": 1,\n");
+        pccl__label_put(file.stream, &label);
+        fprintf(file.stream, " \"planned\": %s,\n \"planned_ps\": ", outcome->planned ? "true" : "false");
+        pccl__json_put_integer(file.stream, outcome->planned_ps);
+        fprintf(file.stream, ",\n \"other_ps\": ");
+        pccl__json_put_integer(file.stream, outcome->other_ps);
+        fprintf(file.stream, "\n}\n");
+        status = pccl__json_close(&file, 0, error);
+    }
+    free(path);
+    return status;
+}
