@@ -13,6 +13,7 @@
 CLUSTER_NAME=${CLUSTER_NAME:-pccl$$}
 CLUSTER_RATE_MBIT=${CLUSTER_RATE_MBIT:-10}
 CLUSTER_HOSTS=16
+CLUSTER_LATENCY=${CLUSTER_LATENCY:-100us} CLUSTER_OVERHEAD=${CLUSTER_OVERHEAD:-100us}
 CLUSTER_DIR=${CLUSTER_DIR:-${TMPDIR:-/tmp}/$CLUSTER_NAME}
 CLUSTER_LINKS=() # "namespace interface name" of every shaped link end
 
@@ -163,8 +164,30 @@ add_route()
     in_netns "h$2" ip route add "10.201.0.$(($3 + 1))/32" via "$gateway" dev "$side$dimension" src "10.201.0.$(($2 + 1))"
 }
 
+# cluster_fabric: the network as a topology file for pccl. A link's rate is what is left for data by the headers of Ethernet,
+# IP and TCP (1448 of 1514 bytes); latency and overhead are rough values for a machine that plays all hosts.
+cluster_fabric()
+{
+    printf '%s\n' "${CLUSTER_LINKS[@]}" | awk -v kind="$CLUSTER_KIND" -v hosts="$CLUSTER_HOSTS" -v mbit="$CLUSTER_RATE_MBIT" \
+        -v latency="$CLUSTER_LATENCY" -v overhead="$CLUSTER_OVERHEAD" '
+        { split($3, end, "->"); source[NR] = end[1]; target[NR] = end[2]
+          for (i = 1; i <= 2; i++) if (end[i] !~ /^h[0-9]/ && !(end[i] in seen)) { seen[end[i]]; switches = switches comma "\"" end[i] "\""; comma = ", " } }
+        END {
+            printf "{\"format\": \"pccl-topology\", \"version\": 1, \"name\": \"%s of %d hosts\", \"devices\": [", kind, hosts
+            for (i = 0; i < hosts; i++) printf "%s\"h%d\"", (i ? ", " : ""), i
+            printf "], \"switches\": [%s], \"overhead\": \"%s\",\n", switches, overhead
+            if (kind == "torus" || kind == "mesh")
+                printf " \"dimensions\": [4, 4], \"wraps\": %s, \"routing\": \"dimension-order\",\n", kind == "torus" ? "true" : "false"
+            printf " \"links\": ["
+            for (i = 1; i <= NR; i++)
+                printf "%s\n  {\"source\": \"%s\", \"target\": \"%s\", \"latency\": \"%s\", \"bandwidth\": \"%dB/s\"}", (i > 1 ? "," : ""),
+                    source[i], target[i], latency, mbit * 125000 * 1448 / 1514
+            printf "\n ]}\n" }'
+}
+
 cluster_up()
 {
+    CLUSTER_KIND=$1
     mkdir -p "$CLUSTER_DIR"
     add_netns head
     add_bridge head manage
@@ -179,6 +202,7 @@ cluster_up()
         *) echo "cluster_up: unknown kind '$1', expected star, tree, torus or mesh" >&2; return 1 ;;
     esac
     write_agent
+    write_counters
 }
 
 cluster_down()
@@ -206,25 +230,30 @@ AGENT
     for ((i = 0; i < CLUSTER_HOSTS; i++)); do echo "h$i slots=64"; done >"$CLUSTER_DIR/hosts"
 }
 
-cluster_counters()
+# Prints "namespace device bytes dropped" for every shaped link end; one process per namespace. A program of its own, because
+# the ranks of a measurement call it too.
+write_counters()
 {
-    local entry
-    for entry in "${CLUSTER_LINKS[@]}"; do
-        # shellcheck disable=SC2086
-        set -- $entry
-        echo "$3 $(in_netns "$1" tc -s qdisc show dev "$2" | awk '/Sent/ { print $2; exit }')"
-    done
+    {
+        echo '#!/bin/sh'
+        printf '%s\n' "${CLUSTER_LINKS[@]}" | awk '{ print $1 }' | sort -u | while read -r namespace; do
+            echo "nsenter --net=/run/netns/${CLUSTER_NAME}_$namespace tc -s qdisc show | sed 's/^/$namespace /'"
+        done
+    } >"$CLUSTER_DIR/queues"
+    printf '%s\n' "${CLUSTER_LINKS[@]}" >"$CLUSTER_DIR/links"
+    cat >"$CLUSTER_DIR/counters" <<COUNTERS
+#!/bin/sh
+sh $CLUSTER_DIR/queues | awk '
+    FNR == NR { name[\$1, \$2] = \$3; next }
+    \$2 == "qdisc" { link = \$3 == "tbf" ? name[\$1, \$6] : "" }
+    \$2 == "Sent" && link != "" { sub(",", "", \$8); print link, \$3, \$8 }' $CLUSTER_DIR/links -
+COUNTERS
+    chmod +x "$CLUSTER_DIR/counters"
 }
 
-cluster_drops()
-{
-    local entry
-    for entry in "${CLUSTER_LINKS[@]}"; do
-        # shellcheck disable=SC2086
-        set -- $entry
-        in_netns "$1" tc -s qdisc show dev "$2" | sed -n 's/.*dropped \([0-9]*\).*/\1/p' | head -n 1
-    done | awk '{ n += $1 } END { print n + 0 }'
-}
+cluster_counters() { "$CLUSTER_DIR/counters" | cut -d ' ' -f 1,2; }
+
+cluster_drops() { "$CLUSTER_DIR/counters" | awk '{ n += $3 } END { print n + 0 }'; }
 
 # mpirun of Open MPI 4.1 on the hosts. Launching goes over the management network, messages only over the shaped one;
 # both sides of every comparison get the same transport settings.
