@@ -7,7 +7,7 @@
  *
  *   compare [-f] [-n CALLS] [-l LABEL] [-g COLORS] [-k COMMAND] -m FILE COLLECTIVE:SIZE,SIZE... ...
  *
- * -f  the forced algorithms too               -n  how many timed calls of each variant, at least (default 5)
+ * -f  the forced algorithms too; -x: pccl only   -n  how many timed calls of each variant, at least (default 5)
  * -l  what each row begins with               -g  colour of each rank, with commas between; equal ones form a group, and all
  * -k  prints "LINK BYTES" for all links           groups call at once; x: the rank takes no part
  * -m  a file that no launch has used, for the meetings
@@ -30,11 +30,11 @@
 #define FAR_BEHIND 1.3
 
 static struct {
-    bool forced;
+    enum variants_wanted wanted;
     int calls, warm_up, limit_s;
     const char *label, *counters, *meeting;
     char *colors;
-} options = {.calls = 5, .warm_up = 1, .limit_s = 60, .label = ""};
+} options = {.wanted = VARIANTS_DEFAULT, .calls = 5, .warm_up = 1, .limit_s = 60, .label = ""};
 
 static struct meeting *meeting;
 static int rank, num_ranks, color;
@@ -271,7 +271,7 @@ static int run_argument(char *argument)
         *sizes++ = '\0';
     }
     const struct bench_collective *collective = find_collective(argument);
-    int count = variants_create(variants, argument, options.forced, color);
+    int count = variants_create(variants, argument, options.wanted, color);
     if (count < 0) {
         fatal("cannot switch between variants for", argument);
     }
@@ -295,9 +295,10 @@ static int color_of(int which)
 
 static void parse_options(int argc, char **argv)
 {
-    for (int option; (option = getopt(argc, argv, "fn:w:l:g:k:m:t:")) != -1;) {
+    for (int option; (option = getopt(argc, argv, "fxn:w:l:g:k:m:t:")) != -1;) {
         switch (option) {
-        case 'f': options.forced = true; break;
+        case 'f': options.wanted = VARIANTS_FORCED; break;
+        case 'x': options.wanted = VARIANTS_PCCL; break;
         case 'n': options.calls = atoi(optarg); break;
         case 'w': options.warm_up = atoi(optarg); break;
         case 'l': options.label = optarg; break;

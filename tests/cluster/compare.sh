@@ -8,9 +8,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 . "$here/network.sh"
 order=natural group=all=0 calls=5 forced="" more=""
-while getopts fo:g:n:p: option; do
+while getopts fxo:g:n:p: option; do
     case $option in
-    f) forced=-f ;;
+    f | x) forced=-$option ;;
     o) order=$OPTARG ;;
     g) group=$OPTARG ;;
     n) calls=$OPTARG ;;

@@ -223,7 +223,7 @@ write_agent()
 #!/bin/sh
 host=\$1
 shift
-exec nsenter --net=/run/netns/${CLUSTER_NAME}_\$host --uts=$CLUSTER_DIR/uts_\$host sh -c "\$*"
+exec nice -n -15 nsenter --net=/run/netns/${CLUSTER_NAME}_\$host --uts=$CLUSTER_DIR/uts_\$host sh -c "\$*"
 AGENT
     chmod +x "$CLUSTER_DIR/agent"
     local i

@@ -1,5 +1,6 @@
 #include "variants.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,7 +65,7 @@ static int add_forced(struct variant *variants, int count, const char *collectiv
     return count;
 }
 
-int variants_create(struct variant *variants, const char *collective, bool with_forced, int color)
+int variants_create(struct variant *variants, const char *collective, enum variants_wanted wanted, int color)
 {
     int priority, provided, ignored, count = 0;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
@@ -73,8 +74,10 @@ int variants_create(struct variant *variants, const char *collective, bool with_
         fprintf(stderr, "compare: pccl is not loaded, or off\n");
         return -1;
     }
-    add(&variants[count++], color, "default", 0);
-    if (with_forced) {
+    if (wanted >= VARIANTS_DEFAULT) {
+        add(&variants[count++], color, "default", 0);
+    }
+    if (wanted >= VARIANTS_FORCED) {
         count = add_forced(variants, count, collective, color);
     }
     set("coll_pccl_priority", priority, &ignored);

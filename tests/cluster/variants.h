@@ -3,8 +3,6 @@
 #ifndef PCCL_TESTS_VARIANTS_H
 #define PCCL_TESTS_VARIANTS_H
 
-#include <stdbool.h>
-
 #include <mpi.h>
 
 #define VARIANTS_MAX 16
@@ -14,10 +12,13 @@ struct variant {
     MPI_Comm comm;   /* MPI_COMM_NULL on ranks that take no part */
 };
 
+/* Each includes those before it. */
+enum variants_wanted { VARIANTS_PCCL, VARIANTS_DEFAULT, VARIANTS_FORCED };
+
 /* Makes the communicators for a collective, of the ranks with equal colour (negative: takes no part). Needs
  * coll_tuned_use_dynamic_rules for the forced ones. Returns how many; -1, and has said why, if MPI's tool interface does not
  * let it. Collective over MPI_COMM_WORLD. */
-int variants_create(struct variant *variants, const char *collective, bool with_forced, int color);
+int variants_create(struct variant *variants, const char *collective, enum variants_wanted wanted, int color);
 void variants_free(struct variant *variants, int count);
 
 #endif
