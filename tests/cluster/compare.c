@@ -3,7 +3,7 @@
  * collective, size and variant:
  *   LABEL,collective,bytes,variant,calls,median_us,min_us,max_us,busiest_link,busiest_bytes,total_bytes,wrong
  * A time is that from the first rank's start to the last one's end. A forced algorithm that is far behind the best so far is
- * not called again: its row has one call.
+ * not called again: its row has few calls.
  *
  *   compare [-f] [-n CALLS] [-l LABEL] [-g COLORS] [-k COMMAND] -m FILE COLLECTIVE:SIZE,SIZE... ...
  *
@@ -28,6 +28,8 @@
 #define ENOUGH_NS 300000000 /* short calls are repeated until they have taken this long, or MAX_CALLS times */
 #define MAX_LINKS 4096
 #define FAR_BEHIND 1.3
+#define FIRST_CALLS 3       /* after which it is told who is far behind, by the shortest; one if that takes long */
+#define LONG_NS 100000000
 
 static struct {
     enum variants_wanted wanted;
@@ -126,12 +128,12 @@ static void count_bytes(const struct variant *variant, const struct bench_case *
         read_counters(&before);
     }
     time_call(variant, c);
-    if (rank != 0) {
-        return;
+    if (rank == 0) {
+        usleep(20000); /* the last acknowledgements are part of it */
+        read_counters(&after);
     }
-    usleep(20000); /* the last acknowledgements are part of it */
-    read_counters(&after);
-    for (int i = 0; i < after.count; i++) {
+    meeting_wait(meeting, num_ranks);
+    for (int i = 0; rank == 0 && i < after.count; i++) {
         long long bytes = after.links[i].bytes - before.links[i].bytes;
         times->total_bytes += bytes;
         if (bytes > times->busiest_bytes) {
@@ -157,30 +159,38 @@ static double median_us(const struct times *times)
     return (double)(sorted[(times->count - 1) / 2] + sorted[times->count / 2]) / 2e3;
 }
 
-static void print_row(const struct bench_case *c, const char *collective, size_t bytes, const struct variant *variant,
+static int64_t shortest(const struct times *times)
+{
+    int64_t least = times->ns[0];
+    for (int i = 1; i < times->count; i++) {
+        least = times->ns[i] < least ? times->ns[i] : least;
+    }
+    return least;
+}
+
+static void print_row(const char *collective, size_t bytes, const struct variant *variant,
                       const struct times *times)
 {
-    int64_t least = INT64_MAX, most = 0;
-    (void)c;
+    int64_t most = 0;
     for (int i = 0; i < times->count; i++) {
-        least = times->ns[i] < least ? times->ns[i] : least;
         most = times->ns[i] > most ? times->ns[i] : most;
     }
     printf("%s%s%s,%zu,%s,%d,%.1f,%.1f,%.1f,%s,%lld,%lld,%lld\n", options.label, *options.label ? "," : "", collective, bytes,
-           variant->name, times->count, median_us(times), (double)least / 1e3, (double)most / 1e3, times->busiest,
+           variant->name, times->count, median_us(times), (double)shortest(times) / 1e3, (double)most / 1e3, times->busiest,
            times->busiest_bytes, times->total_bytes, (long long)times->wrong);
     fflush(stdout);
 }
 
-/* Which variants are called again after a first call of each, as bits, and how often. pccl and the default always are. */
+/* Which variants are called again after the first calls of each, as bits, and how often. pccl and the default always
+ * are. */
 static int64_t choose(const struct times *times, int count, int *calls)
 {
     int64_t best = INT64_MAX, going_on = 0;
     for (int i = 0; i < count; i++) {
-        best = times[i].ns[0] < best ? times[i].ns[0] : best;
+        best = shortest(&times[i]) < best ? shortest(&times[i]) : best;
     }
     for (int i = 0; i < count; i++) {
-        if (i < 2 || (double)times[i].ns[0] <= FAR_BEHIND * (double)best + 1e6) {
+        if (i < 2 || (double)shortest(&times[i]) <= FAR_BEHIND * (double)best + 1e6) {
             going_on |= INT64_C(1) << i;
         }
     }
@@ -189,22 +199,29 @@ static int64_t choose(const struct times *times, int count, int *calls)
     return going_on;
 }
 
+/* One more call of each variant that is among `chosen`, beginning with another one each time. */
+static void call_in_turn(const struct variant *variants, int count, const struct bench_case *c, struct times *times,
+                         int64_t chosen, int call)
+{
+    for (int turn = 0; turn < count; turn++) {
+        int i = (turn + call) % count;
+        if (chosen >> i & 1) {
+            times[i].ns[times[i].count++] = time_call(&variants[i], c);
+        }
+    }
+}
+
 static void time_all(const struct variant *variants, int count, const struct bench_case *c, struct times *times)
 {
-    int calls = 0;
-    for (int i = 0; i < count; i++) {
-        times[i].ns[times[i].count++] = time_call(&variants[i], c);
-    }
-    int64_t going_on = choose(times, count, &calls);
-    going_on = meeting_tell(meeting, num_ranks, rank, going_on);
+    int calls = 0, call = 0;
+    int64_t going_on = (INT64_C(1) << count) - 1;
+    do {
+        call_in_turn(variants, count, c, times, going_on, call++);
+    } while (call < FIRST_CALLS && meeting_tell(meeting, num_ranks, rank, times[0].ns[0] < LONG_NS));
+    going_on = meeting_tell(meeting, num_ranks, rank, choose(times, count, &calls));
     calls = (int)meeting_tell(meeting, num_ranks, rank, calls);
-    for (int call = 1; call < calls; call++) {
-        for (int turn = 0; turn < count; turn++) {
-            int i = (turn + call) % count;
-            if (going_on >> i & 1) {
-                times[i].ns[times[i].count++] = time_call(&variants[i], c);
-            }
-        }
+    while (call < calls) {
+        call_in_turn(variants, count, c, times, going_on, call++);
     }
     for (int i = 0; i < count && options.counters; i++) {
         if (going_on >> i & 1) {
@@ -232,7 +249,7 @@ static int run_case(const struct bench_collective *collective, size_t bytes, con
     for (int i = 0; i < count; i++) {
         failures += i == 0 && times[i].wrong != 0;
         if (rank == 0) {
-            print_row(&c, collective->name, bytes, &variants[i], &times[i]);
+            print_row(collective->name, bytes, &variants[i], &times[i]);
         }
     }
     if (takes_part()) {
