@@ -52,29 +52,73 @@ char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t in
 
 /* --- areas --------------------------------------------------------------------------------------------------- */
 
+/* Elements of a block. */
+static size_t block_count(const struct coll_pccl_side *side, uint32_t block)
+{
+    return side->counts ? (size_t)side->counts[block] : side->count;
+}
+
+/* Datatype of a block that has elements. */
+static const struct ompi_datatype_t *block_type(const struct coll_pccl_side *side, uint32_t block)
+{
+    return side->types ? side->types[block] : side->type;
+}
+
+static ptrdiff_t extent_of(const struct ompi_datatype_t *type)
+{
+    return type->super.ub - type->super.lb;
+}
+
+/* Bytes from the side's buffer to a block; next: where it is if blocks follow one another. */
+static ptrdiff_t block_offset(const struct coll_pccl_side *side, uint32_t block, ptrdiff_t next)
+{
+    if (!side->displs) {
+        return next;
+    }
+    return side->types ? side->displs[block] : side->displs[block] * extent_of(side->type);
+}
+
 static size_t side_elements(const struct coll_pccl_side *side)
 {
-    if (!side->counts) {
-        return side->count * side->blocks;
-    }
     size_t elements = 0;
     for (uint32_t i = 0; i < side->blocks; i++) {
-        elements += (size_t)side->counts[i];
+        elements += block_count(side, i);
     }
     return elements;
 }
 
-/* Whether each block is one run of bytes in the order of the packed stream. */
-static bool is_contiguous(const struct coll_pccl_side *side)
+static size_t side_bytes(const struct coll_pccl_side *side)
 {
-    uint16_t flags = side->type->super.flags;
-    return flags & OPAL_DATATYPE_FLAG_NO_GAPS || side->type->super.size == 0 ||
-           (flags & OPAL_DATATYPE_FLAG_CONTIGUOUS && !side->counts && side->count <= 1);
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < side->blocks; i++) {
+        size_t count = block_count(side, i);
+        bytes += count > 0 ? count * block_type(side, i)->super.size : 0;
+    }
+    return bytes;
 }
 
-/* Sizes and displacements of unequal blocks. units: of an element; step: bytes from element to element. */
+/* Whether elements are one run of bytes in the order of the packed stream. */
+static bool is_run(const struct ompi_datatype_t *type, size_t count)
+{
+    uint16_t flags = type->super.flags;
+    return flags & OPAL_DATATYPE_FLAG_NO_GAPS || type->super.size == 0 ||
+           (flags & OPAL_DATATYPE_FLAG_CONTIGUOUS && count <= 1);
+}
+
+/* Whether each block is. */
+static bool is_contiguous(const struct coll_pccl_side *side)
+{
+    bool contiguous = side->counts || is_run(side->type, side->count);
+    for (uint32_t i = 0; side->counts && i < side->blocks && contiguous; i++) {
+        contiguous = side->counts[i] == 0 || is_run(block_type(side, i), (size_t)side->counts[i]);
+    }
+    return contiguous;
+}
+
+/* Sizes and displacements of unequal blocks, which in private memory follow one another. Where each block has a
+ * datatype of its own, so has what lies before its first byte. */
 static int set_block_arrays(struct coll_pccl_execution *execution, int which, const struct coll_pccl_side *side,
-                            const int *displs, size_t units, ptrdiff_t step)
+                            bool private)
 {
     uint32_t num_ranks = execution->plan->key.num_ranks;
     if (!execution->block_units[which]) {
@@ -90,8 +134,15 @@ static int set_block_arrays(struct coll_pccl_execution *execution, int which, co
     }
     ptrdiff_t next = 0;
     for (uint32_t i = 0; i < side->blocks; i++) {
-        block_units[i] = (size_t)side->counts[i] * units;
-        block_displs[i] = displs ? displs[i] * step : next;
+        if (side->counts[i] == 0) {
+            block_units[i] = 0;
+            block_displs[i] = 0;
+            continue;
+        }
+        const struct ompi_datatype_t *type = block_type(side, i);
+        ptrdiff_t step = private && !execution->elements ? (ptrdiff_t)type->super.size : extent_of(type);
+        block_units[i] = (size_t)side->counts[i] * (execution->elements ? 1 : type->super.size);
+        block_displs[i] = private ? next : block_offset(side, i, next) + (side->types ? type->super.true_lb : 0);
         next += side->counts[i] * step;
     }
     execution->areas[which].block_units = block_units;
@@ -102,8 +153,12 @@ static int set_block_arrays(struct coll_pccl_execution *execution, int which, co
 /* Lays an area over a side's memory, or over `private` memory where its blocks lie packed one after another. */
 static int set_area(struct coll_pccl_execution *execution, int which, const struct coll_pccl_side *side, char *private)
 {
-    const opal_datatype_t *layout = &side->type->super;
     struct coll_pccl_area *area = &execution->areas[which];
+    if (side->types) {
+        *area = (struct coll_pccl_area){.base = private ? private : side->buffer, .present = true};
+        return set_block_arrays(execution, which, side, private != NULL);
+    }
+    const opal_datatype_t *layout = &side->type->super;
     size_t units = execution->elements ? 1 : layout->size;
     ptrdiff_t step = private && !execution->elements ? (ptrdiff_t)layout->size : layout->ub - layout->lb;
     *area = (struct coll_pccl_area){
@@ -112,43 +167,44 @@ static int set_area(struct coll_pccl_execution *execution, int which, const stru
         .units = side->count * units,
         .present = true,
     };
-    return side->counts ? set_block_arrays(execution, which, side, private ? NULL : side->displs, units, step)
-                        : OMPI_SUCCESS;
+    return side->counts ? set_block_arrays(execution, which, side, private != NULL) : OMPI_SUCCESS;
 }
 
 /* Packs blocks [first, first + count) of a side into an area laid over private memory. */
 static int pack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area, uint32_t first,
                        uint32_t count)
 {
-    ptrdiff_t extent = side->type->super.ub - side->type->super.lb;
     if (!side->counts) {
-        const char *elements = side->buffer + (ptrdiff_t)(first * side->count) * extent;
+        const char *elements = side->buffer + (ptrdiff_t)(first * side->count) * extent_of(side->type);
         return coll_pccl_pack(side->type, count * side->count, elements, block_address(area, first));
     }
     int status = OMPI_SUCCESS;
     ptrdiff_t next = 0;
     for (uint32_t i = 0; i < first + count && status == OMPI_SUCCESS; i++) {
-        ptrdiff_t displ = side->displs ? side->displs[i] * extent : next;
-        next += side->counts[i] * extent;
-        if (i >= first) {
-            status = coll_pccl_pack(side->type, (size_t)side->counts[i], side->buffer + displ, block_address(area, i));
+        size_t elements = block_count(side, i);
+        if (elements > 0 && i >= first) {
+            status = coll_pccl_pack(block_type(side, i), elements, side->buffer + block_offset(side, i, next),
+                                    block_address(area, i));
         }
+        next += elements > 0 ? (ptrdiff_t)elements * extent_of(block_type(side, i)) : 0;
     }
     return status;
 }
 
 static int unpack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area)
 {
-    ptrdiff_t extent = side->type->super.ub - side->type->super.lb;
     if (!side->counts) {
         return coll_pccl_unpack(side->type, side->blocks * side->count, side->buffer, area->base);
     }
     int status = OMPI_SUCCESS;
     ptrdiff_t next = 0;
     for (uint32_t i = 0; i < side->blocks && status == OMPI_SUCCESS; i++) {
-        ptrdiff_t displ = side->displs ? side->displs[i] * extent : next;
-        next += side->counts[i] * extent;
-        status = coll_pccl_unpack(side->type, (size_t)side->counts[i], side->buffer + displ, block_address(area, i));
+        size_t elements = block_count(side, i);
+        if (elements > 0) {
+            status = coll_pccl_unpack(block_type(side, i), elements, side->buffer + block_offset(side, i, next),
+                                      block_address(area, i));
+            next += (ptrdiff_t)elements * extent_of(block_type(side, i));
+        }
     }
     return status;
 }
@@ -190,8 +246,7 @@ static size_t align(size_t bytes)
 /* Room for a private copy of a side, in units. */
 static struct coll_pccl_room side_room(const struct coll_pccl_execution *execution, const struct coll_pccl_side *side)
 {
-    return coll_pccl_room(execution->datatype,
-                          side_elements(side) * (execution->elements ? 1 : side->type->super.size));
+    return coll_pccl_room(execution->datatype, execution->elements ? side_elements(side) : side_bytes(side));
 }
 
 /* Elements: the sizes of the blocks of a side, whichever of the two the demand numbers its chunks by. */

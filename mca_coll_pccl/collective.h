@@ -12,13 +12,18 @@ enum coll_pccl_kind {
     COLL_PCCL_ALLREDUCE,
     COLL_PCCL_ALLTOALL,
     COLL_PCCL_ALLTOALLV,
+    COLL_PCCL_ALLTOALLW,
     COLL_PCCL_BARRIER,
     COLL_PCCL_BCAST,
+    COLL_PCCL_EXSCAN,
     COLL_PCCL_GATHER,
+    COLL_PCCL_GATHERV,
     COLL_PCCL_REDUCE,
     COLL_PCCL_REDUCE_SCATTER,
     COLL_PCCL_REDUCE_SCATTER_BLOCK,
+    COLL_PCCL_SCAN,
     COLL_PCCL_SCATTER,
+    COLL_PCCL_SCATTERV,
     COLL_PCCL_NUM_KINDS
 };
 
@@ -54,13 +59,15 @@ struct coll_pccl_call {
     const void *send;
     size_t send_count;      /* elements of a block; unused where send_counts is set */
     const int *send_counts; /* elements per block; v-calls */
-    const int *send_displs; /* elements; NULL: blocks follow one another */
+    const int *send_displs; /* elements, with send_types bytes; NULL: blocks follow one another */
     struct ompi_datatype_t *send_type;
+    struct ompi_datatype_t *const *send_types; /* of each block, w-calls; send_type is then not set */
     void *receive;
     size_t receive_count;
     const int *receive_counts;
     const int *receive_displs;
     struct ompi_datatype_t *receive_type;
+    struct ompi_datatype_t *const *receive_types;
     struct ompi_op_t *op;
     int root;
     size_t block_bytes; /* what choosing the plan rests on, equal on all ranks: size of a (mean) block as demand.h

@@ -31,6 +31,28 @@
 #define VECTORS_ARGUMENTS \
     send, send_counts, send_displs, send_type, receive, receive_counts, receive_displs, receive_type, comm
 
+/* One block is received, blocks of their own sizes are sent by the root; and the other way round. */
+#define FROM_ROOT_VECTOR_PARAMETERS                                                                      \
+    const void *send, const int *send_counts, const int *send_displs, struct ompi_datatype_t *send_type, \
+        void *receive, int receive_count, struct ompi_datatype_t *receive_type, int root,                \
+        struct ompi_communicator_t *comm
+#define FROM_ROOT_VECTOR_ARGUMENTS \
+    send, send_counts, send_displs, send_type, receive, receive_count, receive_type, root, comm
+
+#define TO_ROOT_VECTOR_PARAMETERS                                                                                  \
+    const void *send, int send_count, struct ompi_datatype_t *send_type, void *receive, const int *receive_counts, \
+        const int *receive_displs, struct ompi_datatype_t *receive_type, int root, struct ompi_communicator_t *comm
+#define TO_ROOT_VECTOR_ARGUMENTS \
+    send, send_count, send_type, receive, receive_counts, receive_displs, receive_type, root, comm
+
+/* Blocks of their own sizes and datatypes on both sides, displacements in bytes. */
+#define TYPED_VECTORS_PARAMETERS                                                           \
+    const void *send, const int *send_counts, const int *send_displs,                      \
+        struct ompi_datatype_t *const *send_types, void *receive, const int *receive_counts, \
+        const int *receive_displs, struct ompi_datatype_t *const *receive_types, struct ompi_communicator_t *comm
+#define TYPED_VECTORS_ARGUMENTS \
+    send, send_counts, send_displs, send_types, receive, receive_counts, receive_displs, receive_types, comm
+
 #define BARRIER_PARAMETERS struct ompi_communicator_t *comm
 #define BARRIER_ARGUMENTS comm
 
@@ -68,11 +90,13 @@ static inline struct coll_pccl_call new_call(enum coll_pccl_kind kind, const voi
         .send_counts = NULL,
         .send_displs = NULL,
         .send_type = send_type,
+        .send_types = NULL,
         .receive = receive,
         .receive_count = (size_t)receive_count,
         .receive_counts = NULL,
         .receive_displs = NULL,
         .receive_type = receive_type,
+        .receive_types = NULL,
         .op = op,
         .root = root,
         .block_bytes = 0,
@@ -162,6 +186,16 @@ static inline struct coll_pccl_call describe_alltoallv(VECTORS_PARAMETERS)
     return call;
 }
 
+static inline struct coll_pccl_call describe_alltoallw(TYPED_VECTORS_PARAMETERS)
+{
+    struct coll_pccl_call call = describe_alltoallv(send, send_counts, send_displs, NULL, receive, receive_counts,
+                                                    receive_displs, NULL, comm);
+    call.kind = COLL_PCCL_ALLTOALLW;
+    call.send_types = send_types;
+    call.receive_types = receive_types;
+    return call;
+}
+
 static inline struct coll_pccl_call describe_barrier(BARRIER_PARAMETERS)
 {
     (void)comm;
@@ -176,6 +210,12 @@ static inline struct coll_pccl_call describe_bcast(BCAST_PARAMETERS)
     return call;
 }
 
+static inline struct coll_pccl_call describe_exscan(REDUCTION_PARAMETERS)
+{
+    (void)comm;
+    return describe_reduction(COLL_PCCL_EXSCAN, send, receive, count, type, op, 0);
+}
+
 static inline struct coll_pccl_call describe_gather(ROOTED_BLOCKS_PARAMETERS)
 {
     struct coll_pccl_call call =
@@ -184,6 +224,18 @@ static inline struct coll_pccl_call describe_gather(ROOTED_BLOCKS_PARAMETERS)
         set_size(&call, call.receive_count, receive_type);
     } else {
         set_size(&call, call.send_count, send_type);
+    }
+    return call;
+}
+
+/* Only the root knows all counts, and only its arguments that concern them may be looked at. */
+static inline struct coll_pccl_call describe_gatherv(TO_ROOT_VECTOR_PARAMETERS)
+{
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_GATHERV, send, send_count, send_type, receive, 0, receive_type, NULL, root);
+    if (root == ompi_comm_rank(comm)) {
+        call.receive_counts = receive_counts;
+        call.receive_displs = receive_displs;
     }
     return call;
 }
@@ -209,6 +261,12 @@ static inline struct coll_pccl_call describe_reduce_scatter_block(REDUCTION_PARA
     return describe_reduction(COLL_PCCL_REDUCE_SCATTER_BLOCK, send, receive, count, type, op, 0);
 }
 
+static inline struct coll_pccl_call describe_scan(REDUCTION_PARAMETERS)
+{
+    (void)comm;
+    return describe_reduction(COLL_PCCL_SCAN, send, receive, count, type, op, 0);
+}
+
 static inline struct coll_pccl_call describe_scatter(ROOTED_BLOCKS_PARAMETERS)
 {
     struct coll_pccl_call call =
@@ -217,6 +275,17 @@ static inline struct coll_pccl_call describe_scatter(ROOTED_BLOCKS_PARAMETERS)
         set_size(&call, call.send_count, send_type);
     } else {
         set_size(&call, call.receive_count, receive_type);
+    }
+    return call;
+}
+
+static inline struct coll_pccl_call describe_scatterv(FROM_ROOT_VECTOR_PARAMETERS)
+{
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_SCATTERV, send, 0, send_type, receive, receive_count, receive_type, NULL, root);
+    if (root == ompi_comm_rank(comm)) {
+        call.send_counts = send_counts;
+        call.send_displs = send_displs;
     }
     return call;
 }
@@ -241,13 +310,18 @@ ENTRIES(allgatherv, TO_VECTOR)
 ENTRIES(allreduce, REDUCTION)
 ENTRIES(alltoall, BLOCKS)
 ENTRIES(alltoallv, VECTORS)
+ENTRIES(alltoallw, TYPED_VECTORS)
 ENTRIES(barrier, BARRIER)
 ENTRIES(bcast, BCAST)
+ENTRIES(exscan, REDUCTION)
 ENTRIES(gather, ROOTED_BLOCKS)
+ENTRIES(gatherv, TO_ROOT_VECTOR)
 ENTRIES(reduce, ROOTED_REDUCTION)
 ENTRIES(reduce_scatter, VECTOR_REDUCTION)
 ENTRIES(reduce_scatter_block, REDUCTION)
+ENTRIES(scan, REDUCTION)
 ENTRIES(scatter, ROOTED_BLOCKS)
+ENTRIES(scatterv, FROM_ROOT_VECTOR)
 
 /* --- the table ------------------------------------------------------------------------------------------------- */
 
@@ -270,12 +344,17 @@ const struct coll_pccl_collective coll_pccl_collectives[COLL_PCCL_NUM_KINDS] = {
     [COLL_PCCL_ALLREDUCE] = ROW(allreduce, PCCL_ALLREDUCE, ALLREDUCE, false, false),
     [COLL_PCCL_ALLTOALL] = ROW(alltoall, PCCL_ALLTOALL, ALLTOALL, false, false),
     [COLL_PCCL_ALLTOALLV] = ROW(alltoallv, PCCL_ALLTOALL, ALLTOALLV, true, true),
+    [COLL_PCCL_ALLTOALLW] = ROW(alltoallw, PCCL_ALLTOALL, ALLTOALLW, true, true),
     [COLL_PCCL_BARRIER] = ROW(barrier, PCCL_BARRIER, BARRIER, false, false),
     [COLL_PCCL_BCAST] = ROW(bcast, PCCL_BROADCAST, BCAST, false, true),
+    [COLL_PCCL_EXSCAN] = ROW(exscan, PCCL_EXSCAN, EXSCAN, false, true),
     [COLL_PCCL_GATHER] = ROW(gather, PCCL_GATHER, GATHER, false, true),
+    [COLL_PCCL_GATHERV] = ROW(gatherv, PCCL_GATHER, GATHERV, true, true),
     [COLL_PCCL_REDUCE] = ROW(reduce, PCCL_REDUCE, REDUCE, false, true),
     [COLL_PCCL_REDUCE_SCATTER] = ROW(reduce_scatter, PCCL_REDUCE_SCATTER, REDUCE_SCATTER, false, true),
     [COLL_PCCL_REDUCE_SCATTER_BLOCK] =
         ROW(reduce_scatter_block, PCCL_REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, false, false),
+    [COLL_PCCL_SCAN] = ROW(scan, PCCL_SCAN, SCAN, false, true),
     [COLL_PCCL_SCATTER] = ROW(scatter, PCCL_SCATTER, SCATTER, false, true),
+    [COLL_PCCL_SCATTERV] = ROW(scatterv, PCCL_SCATTER, SCATTERV, true, true),
 };

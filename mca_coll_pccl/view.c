@@ -10,6 +10,7 @@ static struct coll_pccl_side send_side(const struct coll_pccl_call *call, uint32
         .count = call->send_count,
         .counts = call->send_counts,
         .displs = call->send_displs,
+        .types = call->send_types,
     };
 }
 
@@ -22,6 +23,7 @@ static struct coll_pccl_side receive_side(const struct coll_pccl_call *call, uin
         .count = call->receive_count,
         .counts = call->receive_counts,
         .displs = call->receive_displs,
+        .types = call->receive_types,
     };
 }
 
@@ -61,6 +63,22 @@ static void view_reduce_scatter(const struct coll_pccl_call *call, uint32_t num_
     }
 }
 
+/* The first rank gets nothing, the last gives nothing; in place, the result overwrites the operand. */
+static void view_exscan(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks,
+                        struct coll_pccl_view *view)
+{
+    bool in_place = call->send == MPI_IN_PLACE;
+    if (rank + 1 < num_ranks) {
+        view->input = in_place ? receive_side(call, 1) : send_side(call, 1);
+    }
+    if (rank > 0) {
+        view->output = receive_side(call, 1);
+    }
+    if (in_place && rank > 0 && rank + 1 < num_ranks) {
+        view->relation = COLL_PCCL_SAME_MEMORY;
+    }
+}
+
 static void view_scatter(const struct coll_pccl_call *call, bool is_root, uint32_t rank, uint32_t num_ranks,
                          struct coll_pccl_view *view)
 {
@@ -85,7 +103,11 @@ void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint3
         view_all(call, 1, num_ranks, rank, view);
         break;
     case PCCL_ALLREDUCE:
+    case PCCL_SCAN:
         view_all(call, 1, 1, 0, view);
+        break;
+    case PCCL_EXSCAN:
+        view_exscan(call, rank, num_ranks, view);
         break;
     case PCCL_ALLTOALL:
         view_alltoall(call, num_ranks, view);

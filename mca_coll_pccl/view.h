@@ -11,7 +11,8 @@ struct coll_pccl_side {
     uint32_t blocks;   /* 0: this rank has no such buffer */
     size_t count;      /* elements per block */
     const int *counts; /* instead of count: elements of each block */
-    const int *displs; /* elements; NULL: blocks follow one another */
+    const int *displs; /* elements, with types bytes; NULL: blocks follow one another */
+    struct ompi_datatype_t *const *types; /* instead of type: of each block; then with counts and displs */
 };
 
 /* How input and output lie to each other. */

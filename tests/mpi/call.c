@@ -8,8 +8,8 @@
 bool recipe_plain;
 
 static const char *const names[NUM_COLLECTIVES] = {
-    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "gather", "reduce",
-    "reduce_scatter", "reduce_scatter_block", "scatter", "gatherv", "scatterv",
+    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "exscan", "gather", "gatherv",
+    "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv",
 };
 
 const char *collective_name(enum collective collective)
@@ -26,7 +26,7 @@ bool collective_is_rooted(enum collective collective)
 bool collective_is_reduction(enum collective collective)
 {
     return collective == ALLREDUCE || collective == REDUCE || collective == REDUCE_SCATTER ||
-           collective == REDUCE_SCATTER_BLOCK;
+           collective == REDUCE_SCATTER_BLOCK || collective == SCAN || collective == EXSCAN;
 }
 
 bool collective_has_counts(enum collective collective)
@@ -139,7 +139,9 @@ static void set_reduction_sides(struct call *call)
     call->send.type = call->receive.type = call->reduction->type;
     call->send.num_blocks = 1;
     call->send.counts[0] = total;
-    call->receive.num_blocks = recipe->collective == REDUCE && call->rank != call->root ? 0 : 1;
+    bool absent = (recipe->collective == REDUCE && call->rank != call->root) ||
+                  (recipe->collective == EXSCAN && call->rank == 0 && !call->in_place);
+    call->receive.num_blocks = absent ? 0 : 1;
     call->receive.counts[0] = mine;
 }
 
@@ -247,6 +249,8 @@ static int invoke_reduction(const struct call *call, const struct arguments *a)
     int counts[MAX_RANKS];
     switch (call->recipe->collective) {
     case ALLREDUCE: return MPI_Allreduce(a->send, a->receive, call->send.counts[0], type, op, call->comm);
+    case EXSCAN: return MPI_Exscan(a->send, a->receive, call->send.counts[0], type, op, call->comm);
+    case SCAN: return MPI_Scan(a->send, a->receive, call->send.counts[0], type, op, call->comm);
     case REDUCE: return MPI_Reduce(a->send, a->receive, call->send.counts[0], type, op, call->root, call->comm);
     case REDUCE_SCATTER:
         for (int i = 0; i < call->size; i++) {
@@ -350,7 +354,8 @@ void recipe_run(const struct recipe *recipe)
     const enum collective collective = recipe->collective;
     struct call call = {.recipe = recipe, .comm = comms[recipe->comm].comm};
     name_case(recipe);
-    if (call.comm == MPI_COMM_NULL ||
+    bool hangs = collective == SCATTERV && recipe->family == FAMILY_EMPTY;
+    if (call.comm == MPI_COMM_NULL || (recipe_plain && hangs) ||
         (recipe_plain && collective_is_reduction(collective) && has_negative_lower_bound(recipe))) {
         return;
     }

@@ -13,12 +13,14 @@ enum collective {
     ALLTOALLV,
     BARRIER,
     BCAST,
+    EXSCAN,
     GATHER,
+    GATHERV,
     REDUCE,
     REDUCE_SCATTER,
     REDUCE_SCATTER_BLOCK,
+    SCAN,
     SCATTER,
-    GATHERV, /* these two are not among pccl's: they must still work beside it */
     SCATTERV,
     NUM_COLLECTIVES
 };
@@ -65,7 +67,7 @@ struct call {
 };
 
 /* Set for plain Open MPI 4.1, to keep away from its defects: all ranks name the same type (allgather and allgatherv
- * hang or mix up data otherwise), types with gaps stay out of alltoall (Bruck's algorithm writes outside its memory
+ * hang or mix up data otherwise), scatterv has no empty type (it hangs), types with gaps stay out of alltoall (Bruck's algorithm writes outside its memory
  * from 12 ranks), and no reduction has a negative lower bound (neither does the ring all-reduce stay inside). */
 extern bool recipe_plain;
 

@@ -111,7 +111,9 @@ static void exchange_operands(const struct call *call, const struct buffer *mine
 void reference_reduction(const struct call *call, const struct buffer *before, struct buffer *expected)
 {
     const struct buffer *mine = call->in_place ? before : &call->send.buffer;
+    const bool scans = call->recipe->collective == SCAN || call->recipe->collective == EXSCAN;
     const int total = call->send.counts[0], zero = 0;
+    const int last = scans ? call->rank - (call->recipe->collective == EXSCAN) : call->size - 1;
     const MPI_Datatype type = call->reduction->type;
     struct random random = {call->recipe->seed};
     struct buffer operands[MAX_RANKS];
@@ -122,8 +124,8 @@ void reference_reduction(const struct call *call, const struct buffer *before, s
         buffer_make(&operands[peer], type, 1, &total, &zero, &random);
     }
     exchange_operands(call, mine, total, operands);
-    if (call->receive.num_blocks > 0) {
-        for (int peer = 1; peer < call->size; peer++) {
+    if (call->receive.num_blocks > 0 && last >= 0) { /* an exscan leaves the first rank's buffer alone */
+        for (int peer = 1; peer <= last; peer++) {
             MPI_Reduce_local(operands[peer - 1].address, operands[peer].address, total, type, call->reduction->op);
         }
         if (call->recipe->collective == REDUCE_SCATTER || call->recipe->collective == REDUCE_SCATTER_BLOCK) {
@@ -133,7 +135,7 @@ void reference_reduction(const struct call *call, const struct buffer *before, s
                              : call->recipe->units * block_weight(call->recipe->weights, peer);
             }
         }
-        MPI_Sendrecv((char *)operands[call->size - 1].address + first * extent, call->receive.counts[0], type,
+        MPI_Sendrecv((char *)operands[last].address + first * extent, call->receive.counts[0], type,
                      call->rank, REFERENCE_TAG, expected->address, call->receive.counts[0], type, call->rank,
                      REFERENCE_TAG, call->comm, MPI_STATUS_IGNORE);
     }
