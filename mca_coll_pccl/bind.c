@@ -410,7 +410,7 @@ static int set_messages(struct coll_pccl_execution *execution)
             most_units = execution->messages[index].units > most_units ? execution->messages[index].units : most_units;
         }
     }
-    execution->in_order = most_parts == 1 && most_units * execution->unit_bytes <= IN_ORDER_BYTES;
+    execution->in_order = !plan->sends_early && most_parts == 1 && most_units * execution->unit_bytes <= IN_ORDER_BYTES;
     int status = reserve_requests(execution, most_parts);
     if (status != OMPI_SUCCESS || staged_bytes == 0) {
         return status;

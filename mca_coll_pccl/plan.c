@@ -131,6 +131,28 @@ static void resolve_slots(struct coll_pccl_plan *plan)
     }
 }
 
+/* Whether a send stands in the program behind a receive that it need not wait for. counts: [num_operations], zeros: how
+ * many receives must have been finished before each operation, as far as its predecessors tell. */
+static bool find_early_sends(const struct pccl_program *program, uint32_t *counts)
+{
+    uint32_t num_receives = 0;
+    for (uint32_t i = 0; i < program->num_operations; i++) {
+        const struct pccl_operation *operation = &program->operations[i];
+        if (operation->kind == PCCL_OP_SEND && counts[i] < num_receives) {
+            return true;
+        }
+        if (operation->next_in_lane != PCCL_NONE && counts[operation->next_in_lane] < counts[i]) {
+            counts[operation->next_in_lane] = counts[i];
+        }
+        uint32_t behind = operation->kind == PCCL_OP_RECEIVE ? ++num_receives : counts[i];
+        for (uint32_t j = 0; j < operation->num_successors; j++) {
+            uint32_t successor = program->successors[operation->first_successor + j];
+            counts[successor] = counts[successor] < behind ? behind : counts[successor];
+        }
+    }
+    return false;
+}
+
 static int index_operations(struct coll_pccl_plan *plan)
 {
     const struct pccl_program *program = plan->program;
@@ -143,6 +165,12 @@ static int index_operations(struct coll_pccl_plan *plan)
         !plan->sequence[PCCL_OP_RECEIVE].operations) {
         return PCCL_ERR_MEMORY;
     }
+    uint32_t *counts = calloc(program->num_operations + 1, sizeof *counts);
+    if (!counts) {
+        return PCCL_ERR_MEMORY;
+    }
+    plan->sends_early = find_early_sends(program, counts);
+    free(counts);
     resolve_slots(plan);
     for (uint32_t i = 0; i < program->num_operations; i++) {
         const struct pccl_operation *operation = &program->operations[i];

@@ -45,6 +45,7 @@ struct coll_pccl_plan {
     uint32_t *position;                    /* [program->num_operations] in its sequence; unused for local operations */
     uint32_t num_local;                    /* copies and reductions */
     bool has_lists;                        /* some message carries several slots */
+    bool sends_early;                      /* some send stands behind a receive that it need not wait for */
     struct coll_pccl_execution *idle;      /* executions that may be used again; guarded by the cache's lock */
     uint32_t references;                   /* executions under way, and one while it is in the cache */
     uint32_t place;                        /* in the cache */
