@@ -123,6 +123,10 @@ libpcclsynth_la_SOURCES = \
 	synth/io/demand.h \
 	synth/io/graph.c \
 	synth/io/graph.h \
+	synth/io/graph_classes.c \
+	synth/io/graph_links.c \
+	synth/io/graph_reading.h \
+	synth/io/graph_routing.c \
 	synth/io/json.c \
 	synth/io/json.h \
 	synth/io/label.c \
@@ -143,8 +147,11 @@ libpcclsynth_la_SOURCES = \
 	synth/schedule/scratch.c \
 	synth/schedule/scratch.h \
 	synth/topology/builder.c \
+	synth/topology/change.c \
+	synth/topology/classes.c \
 	synth/topology/clusters.c \
 	synth/topology/fattree.c \
+	synth/topology/forwarding.h \
 	synth/topology/generators.c \
 	synth/topology/generators.h \
 	synth/topology/grids.c \
@@ -152,10 +159,12 @@ libpcclsynth_la_SOURCES = \
 	synth/topology/placement.c \
 	synth/topology/placement.h \
 	synth/topology/private.h \
+	synth/topology/route.c \
 	synth/topology/routes.c \
 	synth/topology/routes.h \
 	synth/topology/search.c \
 	synth/topology/search.h \
 	synth/topology/spec.c \
 	synth/topology/spec.h \
+	synth/topology/table.c \
 	synth/topology/topology.c

@@ -7,6 +7,7 @@ UNIT_TESTS = \
 	tests/unit/test_bound \
 	tests/unit/test_classical \
 	tests/unit/test_demand \
+	tests/unit/test_fabric \
 	tests/unit/test_fold \
 	tests/unit/test_generators \
 	tests/unit/test_greedy \
@@ -35,6 +36,7 @@ UNIT_INTERPRETER = tests/unit/interpreter.c tests/unit/interpreter.h
 tests_unit_test_classical_SOURCES = tests/unit/test_classical.c $(UNIT_REPLAY)
 tests_unit_test_portfolio_SOURCES = tests/unit/test_portfolio.c $(UNIT_REPLAY)
 tests_unit_test_bound_SOURCES = tests/unit/test_bound.c tests/unit/open.h $(UNIT_SAMPLES)
+tests_unit_test_fabric_SOURCES = tests/unit/test_fabric.c tests/unit/open.h $(UNIT_SAMPLES)
 tests_unit_test_generators_SOURCES = tests/unit/test_generators.c tests/unit/open.h
 tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/open.h
 tests_unit_test_multicast_SOURCES = tests/unit/test_multicast.c tests/unit/open.h

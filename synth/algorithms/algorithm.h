@@ -8,7 +8,9 @@
 
 /* How a message gets from one rank to another: the links of pccl_topology_route and what they cost. */
 struct pccl__route {
-    uint32_t first_link, num_links; /* in the pool of the problem; 0 links: the pair has no route */
+    uint32_t first_link;            /* in the pool of the problem */
+    uint32_t num_links : 20;        /* 0: the pair has no route */
+    uint32_t endpoints : 12;        /* number of what messages cost at the ends, see pccl__route_endpoints */
     int64_t latency_ps;             /* sum over the links */
     int64_t ps_per_mib;             /* of the slowest link */
     uint32_t writer, path;          /* path number in the schedule that writer number `writer` makes */
@@ -46,6 +48,9 @@ void pccl__problem_close(struct pccl__problem *problem);
  * call for a pair not asked for before. */
 struct pccl__route *pccl__route(const struct pccl__problem *problem, uint32_t from, uint32_t to);
 const uint32_t *pccl__route_links(const struct pccl__problem *problem, const struct pccl__route *route);
+/* What a message over the route costs its ends. Good until the next call of pccl__route. */
+const struct pccl_endpoints *pccl__route_endpoints(const struct pccl__problem *problem,
+                                                   const struct pccl__route *route);
 
 /* Model time of one message of `bytes` between two ranks on an idle network, overheads included; INT64_MAX / 4 if there
  * is no route. */

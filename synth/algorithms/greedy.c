@@ -75,16 +75,17 @@ static int64_t send_ps(struct greedy *greedy, const struct pccl__route *route, u
 {
     const struct pccl_link *links = greedy->problem->topology->links;
     const uint32_t *route_links = pccl__route_links(greedy->problem, route);
+    const struct pccl_endpoints *ends = pccl__route_endpoints(greedy->problem, route);
     int64_t begin = now > greedy->cpu_ps[from] ? now : greedy->cpu_ps[from];
-    int64_t start = begin + vertex_of(greedy, from)->send_overhead_ps, latency = 0;
+    int64_t start = begin + ends->send_overhead_ps, latency = 0;
+    start += bytes > ends->eager_bytes ? ends->rendezvous_ps : 0;
     for (uint32_t i = 0; i < route->num_links; i++) {
         int64_t free_ps = greedy->free_ps[links[route_links[i]].capacity] - latency;
         start = free_ps > start ? free_ps : start;
         latency += links[route_links[i]].latency_ps;
     }
     int64_t arrival = start + latency + pccl_transfer_ps(bytes, route->ps_per_mib);
-    int64_t finish = (arrival > greedy->cpu_ps[to] ? arrival : greedy->cpu_ps[to]) +
-                     vertex_of(greedy, to)->receive_overhead_ps;
+    int64_t finish = (arrival > greedy->cpu_ps[to] ? arrival : greedy->cpu_ps[to]) + ends->receive_overhead_ps;
     if (hold) {
         latency = 0;
         for (uint32_t i = 0; i < route->num_links; i++) {
@@ -92,7 +93,7 @@ static int64_t send_ps(struct greedy *greedy, const struct pccl__route *route, u
             greedy->free_ps[link->capacity] = start + latency + pccl_transfer_ps(bytes, link->ps_per_mib);
             latency += link->latency_ps;
         }
-        greedy->cpu_ps[from] = begin + vertex_of(greedy, from)->send_overhead_ps;
+        greedy->cpu_ps[from] = begin + ends->send_overhead_ps;
     }
     return finish;
 }

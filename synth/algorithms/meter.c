@@ -41,9 +41,14 @@ bool pccl__meter_message(struct pccl__meter *meter, struct pccl__volley *volley,
         *load = pccl__add_ps(*load, link->ps_per_mib > 0 ? link->ps_per_mib : 1);
         volley->load_ps_per_mib = *load > volley->load_ps_per_mib ? *load : volley->load_ps_per_mib;
     }
-    const struct pccl_vertex *vertices = meter->problem->topology->vertices;
-    int64_t fixed_ps = vertices[meter->problem->request->devices[from]].send_overhead_ps +
-                       vertices[meter->problem->request->devices[to]].receive_overhead_ps + route->latency_ps;
+    const struct pccl_endpoints *ends = pccl__route_endpoints(meter->problem, route);
+    int64_t fixed_ps = ends->send_overhead_ps + ends->receive_overhead_ps + route->latency_ps;
+    if (ends->rendezvous_ps > 0) {
+        bool earlier = volley->rendezvous_ps == 0 || ends->eager_bytes < volley->eager_bytes;
+        volley->eager_bytes = earlier ? ends->eager_bytes : volley->eager_bytes;
+        volley->rendezvous_ps =
+            ends->rendezvous_ps > volley->rendezvous_ps ? ends->rendezvous_ps : volley->rendezvous_ps;
+    }
     volley->fixed_ps = fixed_ps > volley->fixed_ps ? fixed_ps : volley->fixed_ps;
     return true;
 }
@@ -57,7 +62,11 @@ void pccl__meter_end(struct pccl__meter *meter)
 
 int64_t pccl__volley_ps(const struct pccl__volley *volley, int64_t bytes)
 {
-    return pccl__add_ps(volley->fixed_ps, pccl_transfer_ps(bytes, volley->load_ps_per_mib));
+    int64_t fixed_ps = volley->fixed_ps;
+    if (volley->rendezvous_ps > 0 && bytes > volley->eager_bytes) {
+        fixed_ps = pccl__add_ps(fixed_ps, volley->rendezvous_ps);
+    }
+    return pccl__add_ps(fixed_ps, pccl_transfer_ps(bytes, volley->load_ps_per_mib));
 }
 
 /* Round k of a pattern among the first `count` positions. */

@@ -14,10 +14,12 @@ struct pccl__meter {
     uint32_t num_touched;
 };
 
-/* A set of messages at once: time without bytes, and what a MiB in each costs the busiest link. */
+/* A set of messages at once: time without bytes, and what a MiB in each costs the busiest link. Messages of more than
+ * eager_bytes take rendezvous_ps more, if that is not zero. */
 struct pccl__volley {
     int64_t fixed_ps;
     int64_t load_ps_per_mib;
+    int64_t eager_bytes, rendezvous_ps;
 };
 
 /* A tree's messages one way: the longest way down, and what its busiest link, and its busiest CPU, have to do. */

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -12,6 +13,8 @@ struct pccl__routes {
     struct pccl__route **rows; /* [num_ranks], each NULL or [num_ranks] */
     uint32_t num_links, links_capacity;
     uint32_t *links;
+    struct pccl_endpoints *endpoints; /* all that differ, as they are met */
+    uint32_t num_endpoints, endpoints_capacity;
     uint32_t route_limit;
     uint32_t num_writers; /* given out so far; 0 is no writer */
     uint32_t *place;      /* see pccl__problem_place */
@@ -112,10 +115,39 @@ void pccl__problem_close(struct pccl__problem *problem)
         free(problem->routes->rows[rank]);
     }
     free(problem->routes->rows);
+    free(problem->routes->endpoints);
     free(problem->routes->links);
     free(problem->routes->place);
     free(problem->routes);
     problem->routes = NULL;
+}
+
+#define MOST_LINKS ((1u << 20) - 1)
+#define MOST_ENDPOINTS (1u << 12)
+
+/* The number of the route's endpoints among those met so far. Networks have few kinds; beyond the limit the last one
+ * stands in. false when out of memory. */
+static bool number_endpoints(struct pccl__routes *routes, const struct pccl_endpoints *endpoints,
+                             struct pccl__route *route)
+{
+    uint32_t number = 0;
+    while (number < routes->num_endpoints &&
+           memcmp(&routes->endpoints[number], endpoints, sizeof *endpoints) != 0) {
+        number++;
+    }
+    if (number == MOST_ENDPOINTS) {
+        number--;
+    } else if (number == routes->num_endpoints) {
+        struct pccl_endpoints *grown = pccl__array_grow(routes->endpoints, &routes->endpoints_capacity,
+                                                        (uint64_t)number + 1, sizeof *grown);
+        if (grown == NULL) {
+            return false;
+        }
+        routes->endpoints = grown;
+        grown[routes->num_endpoints++] = *endpoints;
+    }
+    route->endpoints = number & (MOST_ENDPOINTS - 1);
+    return true;
 }
 
 /* Asks the topology. An unreachable pair is remembered by first_link = PCCL_NONE. */
@@ -132,12 +164,17 @@ static void find_route(const struct pccl__problem *problem, uint32_t from, uint3
     const uint32_t *devices = problem->request->devices;
     int count = pccl_topology_route(topology, devices[from], devices[to], grown + routes->num_links,
                                     routes->route_limit);
-    if (count <= 0) {
+    struct pccl_endpoints endpoints;
+    if (count <= 0 || (uint32_t)count > MOST_LINKS) {
         route->first_link = PCCL_NONE;
         return;
     }
+    pccl_topology_endpoints(topology, grown + routes->num_links, (uint32_t)count, &endpoints);
+    if (!number_endpoints(routes, &endpoints, route)) {
+        return;
+    }
     route->first_link = routes->num_links;
-    route->num_links = (uint32_t)count;
+    route->num_links = (uint32_t)count & MOST_LINKS;
     for (uint32_t i = 0; i < route->num_links; i++) {
         const struct pccl_link *link = &topology->links[grown[routes->num_links + i]];
         route->latency_ps += link->latency_ps;
@@ -169,15 +206,21 @@ const uint32_t *pccl__route_links(const struct pccl__problem *problem, const str
     return problem->routes->links + route->first_link;
 }
 
+const struct pccl_endpoints *pccl__route_endpoints(const struct pccl__problem *problem,
+                                                   const struct pccl__route *route)
+{
+    return &problem->routes->endpoints[route->endpoints];
+}
+
 int64_t pccl__message_ps(const struct pccl__problem *problem, uint32_t from, uint32_t to, int64_t bytes)
 {
     const struct pccl__route *route = pccl__route(problem, from, to);
     if (route == NULL) {
         return INT64_MAX / 4;
     }
-    const struct pccl_vertex *vertices = problem->topology->vertices;
-    int64_t ps = vertices[problem->request->devices[from]].send_overhead_ps +
-                 vertices[problem->request->devices[to]].receive_overhead_ps + route->latency_ps;
+    const struct pccl_endpoints *ends = pccl__route_endpoints(problem, route);
+    int64_t ps = ends->send_overhead_ps + ends->receive_overhead_ps + route->latency_ps;
+    ps += bytes > ends->eager_bytes ? ends->rendezvous_ps : 0;
     int64_t transfer = pccl_transfer_ps(bytes, route->ps_per_mib);
     return ps < INT64_MAX / 4 - transfer ? ps + transfer : INT64_MAX / 4;
 }

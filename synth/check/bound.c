@@ -175,8 +175,7 @@ static int prepare(struct pccl__bounding *bounding, struct pccl_error *error)
         bounding->capacity_links == NULL) {
         return pccl__fail_memory(error);
     }
-    bounding->devices_forward =
-        topology->routing == PCCL_ROUTING_SHORTEST || topology->routing == PCCL_ROUTING_DIMENSION_ORDER;
+    bounding->devices_forward = pccl_topology_devices_forward(topology);
     int status = find_members(bounding, error);
     if (status == 0) {
         find_links(bounding);

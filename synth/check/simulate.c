@@ -17,6 +17,7 @@ struct route {
     int64_t latency_ps; /* of the whole path */
     int64_t bytes;      /* of the last message; hold_ps of the hops belongs to it */
     int64_t longest_ps; /* the longest hold */
+    struct pccl_endpoints endpoints;
 };
 
 struct hop {
@@ -102,6 +103,7 @@ static int prepare_route(struct simulator *simulator, uint32_t *end_of, uint32_t
         route->latency_ps = add_limited(route->latency_ps, topology->links[link].latency_ps);
         vertex = topology->links[link].target;
     }
+    pccl_topology_endpoints(topology, schedule->path_links + path->first_link, path->num_links, &route->endpoints);
     return 0;
 }
 
@@ -248,11 +250,14 @@ static int send_message(struct simulator *simulator, uint32_t number, int64_t *a
     if (bytes != route->bytes) {
         set_bytes(simulator, route, bytes);
     }
-    int64_t overhead_ps = simulator->topology->vertices[simulator->vertex[route->source]].send_overhead_ps;
+    int64_t overhead_ps = route->endpoints.send_overhead_ps;
     if (pccl__timeline_take(&simulator->cpus[route->source], start_ps, overhead_ps, &start_ps) != 0) {
         return pccl__fail_memory(simulator->error);
     }
     start_ps = add_limited(start_ps, overhead_ps);
+    if (bytes > route->endpoints.eager_bytes) {
+        start_ps = add_limited(start_ps, route->endpoints.rendezvous_ps);
+    }
     for (uint32_t i = 0; i < route->num_hops; i++) {
         int64_t free_ps = simulator->capacity_free_ps[hops[i].capacity] - hops[i].offset_ps;
         start_ps = free_ps > start_ps ? free_ps : start_ps;
@@ -289,12 +294,11 @@ static int compare_arrivals(const void *left, const void *right)
 static uint32_t sort_by_receiver(struct simulator *simulator, uint32_t first, uint32_t end, const int64_t *arrival_ps)
 {
     const struct pccl_message *messages = simulator->schedule->messages;
-    const struct pccl_vertex *vertices = simulator->topology->vertices;
     uint32_t *ends = simulator->arrival_ends, num_receivers = 0, begin = 0;
     for (uint32_t i = first; i < end; i++) {
-        uint32_t target = simulator->routes[messages[i].path].target;
-        if (vertices[simulator->vertex[target]].receive_overhead_ps > 0 && ends[target]++ == 0) {
-            simulator->receivers[num_receivers++] = target;
+        const struct route *route = &simulator->routes[messages[i].path];
+        if (route->endpoints.receive_overhead_ps > 0 && ends[route->target]++ == 0) {
+            simulator->receivers[num_receivers++] = route->target;
         }
     }
     for (uint32_t i = 0; i < num_receivers; i++) {
@@ -303,9 +307,9 @@ static uint32_t sort_by_receiver(struct simulator *simulator, uint32_t first, ui
         begin += count;
     }
     for (uint32_t i = first; i < end && num_receivers > 0; i++) {
-        uint32_t target = simulator->routes[messages[i].path].target;
-        if (vertices[simulator->vertex[target]].receive_overhead_ps > 0) {
-            simulator->arrivals[ends[target]++] = (struct arrival){arrival_ps[i - first], i};
+        const struct route *route = &simulator->routes[messages[i].path];
+        if (route->endpoints.receive_overhead_ps > 0) {
+            simulator->arrivals[ends[route->target]++] = (struct arrival){arrival_ps[i - first], i};
         }
     }
     return num_receivers;
@@ -317,12 +321,14 @@ static int receive_messages(struct simulator *simulator, uint32_t first, uint32_
     uint32_t num_receivers = sort_by_receiver(simulator, first, end, finish_ps), begin = 0;
     for (uint32_t i = 0; i < num_receivers; i++) {
         uint32_t target = simulator->receivers[i], last = simulator->arrival_ends[target];
-        int64_t begin_ps, overhead_ps = simulator->topology->vertices[simulator->vertex[target]].receive_overhead_ps;
+        int64_t begin_ps;
         if (last - begin > 1) {
             qsort(simulator->arrivals + begin, last - begin, sizeof *simulator->arrivals, compare_arrivals);
         }
         for (; begin < last; begin++) {
             const struct arrival *arrival = &simulator->arrivals[begin];
+            uint32_t path = simulator->schedule->messages[arrival->message].path;
+            int64_t overhead_ps = simulator->routes[path].endpoints.receive_overhead_ps;
             if (pccl__timeline_take(&simulator->cpus[target], arrival->arrival_ps, overhead_ps, &begin_ps) != 0) {
                 return pccl__fail_memory(simulator->error);
             }

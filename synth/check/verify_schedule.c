@@ -67,7 +67,7 @@ static int check_path(const struct replay *replay, uint32_t number, bool relays)
             return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u is broken: link %u leaves vertex %u, not %u",
                               number, link, topology->links[link].source, vertex);
         }
-        if (i > 0 && vertex < topology->num_devices && topology->routing == PCCL_ROUTING_NONE) {
+        if (i > 0 && vertex < topology->num_devices && !pccl_topology_devices_forward(topology)) {
             return pccl__fail(replay->error, PCCL_ERR_VERIFY,
                               "path %u runs through device %u (%s), which does not forward", number, vertex,
                               topology->vertices[vertex].name);

@@ -35,12 +35,20 @@ static void print_classes(const struct metrics *metrics)
 /* Where the numbers of the links come from. */
 static void print_origins(const struct pccl_topology *topology)
 {
-    uint32_t counts[3] = {0};
+    uint32_t latency[3] = {0}, bandwidth[3] = {0};
     for (uint32_t l = 0; l < topology->num_links; l++) {
-        counts[topology->links[l].origin]++;
+        latency[topology->links[l].latency_origin]++;
+        bandwidth[topology->links[l].bandwidth_origin]++;
     }
-    printf("costs       %u links measured, %u declared, %u default\n", counts[PCCL_ORIGIN_MEASURED],
-           counts[PCCL_ORIGIN_DECLARED], counts[PCCL_ORIGIN_DEFAULT]);
+    if (memcmp(latency, bandwidth, sizeof latency) == 0) {
+        printf("costs       of %u links measured, %u declared, %u default\n", latency[PCCL_ORIGIN_MEASURED],
+               latency[PCCL_ORIGIN_DECLARED], latency[PCCL_ORIGIN_DEFAULT]);
+        return;
+    }
+    printf("latency     of %u links measured, %u declared, %u default\n", latency[PCCL_ORIGIN_MEASURED],
+           latency[PCCL_ORIGIN_DECLARED], latency[PCCL_ORIGIN_DEFAULT]);
+    printf("bandwidth   of %u links measured, %u declared, %u default\n", bandwidth[PCCL_ORIGIN_MEASURED],
+           bandwidth[PCCL_ORIGIN_DECLARED], bandwidth[PCCL_ORIGIN_DEFAULT]);
 }
 
 static void print_bandwidth(FILE *stream, double bytes_per_second)
@@ -57,7 +65,7 @@ static void print_bandwidth(FILE *stream, double bytes_per_second)
 static void print_table(const struct pccl_topology *topology, const struct metrics *metrics)
 {
     static const char *const routings[] = {"devices relay, switches forward", "the network's shortest ways",
-                                           "dimension order", "a table"};
+                                           "dimension order", "up, then down", "a table"};
     printf("topology    %s\n", topology->name);
     printf("devices     %u\n", topology->num_devices);
     printf("switches    %u\n", topology->num_vertices - topology->num_devices);

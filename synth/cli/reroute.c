@@ -73,7 +73,7 @@ static uint32_t visit_neighbours(const struct move *move, uint32_t head, uint32_
  * missing link. Returns their number or PCCL_ERR_UNREACHABLE. */
 static int find_detour(const struct move *move, uint32_t source, uint32_t target)
 {
-    if (move->to->routing == PCCL_ROUTING_NONE) {
+    if (!pccl_topology_devices_forward(move->to)) {
         return PCCL_ERR_UNREACHABLE;
     }
     for (uint32_t v = 0; v < move->to->num_vertices; v++) {

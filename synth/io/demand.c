@@ -203,7 +203,7 @@ static int read_chunks(struct reading *reading)
     if (reading->chunks == NULL) {
         return fail_memory(reading);
     }
-    struct pccl__json_place place = {reading->top.path, "chunks", 0};
+    struct pccl__json_place place = {reading->top.path, "chunks", 0, NULL};
     cJSON_ArrayForEach(item, list)
     {
         status = read_chunk(reading, &place, item, &reading->chunks[place.index]);
@@ -317,7 +317,7 @@ int pccl_demand_read(const char *path, const struct pccl_topology *topology, str
     if (status != 0) {
         return status;
     }
-    struct pccl__json_place top = {path, NULL, 0};
+    struct pccl__json_place top = {path, NULL, 0, NULL};
     status = cJSON_IsObject(root) ? pccl__json_check_format(&top, root, "pccl-demand", error) : 0;
     if (status == 0) {
         status = pccl__demand_from_json(&top, root, true, topology, demand, error);

@@ -99,12 +99,14 @@ int pccl__json_read(const char *path, cJSON **root, struct pccl_error *error)
 
 int pccl__json_fail(const struct pccl__json_place *place, const char *key, struct pccl_error *error, const char *format, ...)
 {
-    char text[320], where[96] = "";
+    char text[320], where[160] = "";
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    if (place->array != NULL) {
+    if (place->member != NULL) {
+        snprintf(where, sizeof where, "%.40s.%.80s%s", place->array, place->member, key != NULL ? "." : "");
+    } else if (place->array != NULL) {
         snprintf(where, sizeof where, "%.40s[%" PRIu32 "]%s", place->array, place->index, key != NULL ? "." : "");
     }
     const char *separator = place->array != NULL || key != NULL ? ": " : "";

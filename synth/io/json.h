@@ -14,11 +14,12 @@
 #define PCCL__JSON_MAX_BYTES (INT64_C(256) << 20)
 #define PCCL__JSON_MAX_NAME 512 /* bytes of a name, without the end */
 
-/* Where an object stands, for errors: PATH: ARRAY[INDEX]. */
+/* Where an object stands, for errors: PATH: ARRAY[INDEX] or PATH: ARRAY.MEMBER. */
 struct pccl__json_place {
     const char *path;
     const char *array; /* NULL: the outermost object */
     uint32_t index;
+    const char *member; /* instead of the index; NULL where the array is one */
 };
 
 /* Reads and parses a file; a complaint gives the line. The caller frees *root with cJSON_Delete. */

@@ -106,7 +106,7 @@ static int read_paths(struct reading *reading, const cJSON *root)
     const cJSON *list, *item;
     uint32_t count;
     int status = pccl__json_array(&reading->top, root, "paths", &list, &count, reading->error);
-    struct pccl__json_place place = {reading->top.path, "paths", 0};
+    struct pccl__json_place place = {reading->top.path, "paths", 0, NULL};
     cJSON_ArrayForEach(item, list)
     {
         if (status == 0) {
@@ -220,7 +220,7 @@ static int read_steps(struct reading *reading, const cJSON *root)
     if (status == 0 && reading->chunk_seen == NULL) {
         status = fail_memory(reading);
     }
-    struct pccl__json_place place = {reading->top.path, "steps", 0};
+    struct pccl__json_place place = {reading->top.path, "steps", 0, NULL};
     cJSON_ArrayForEach(item, list)
     {
         if (status == 0) {

@@ -38,7 +38,7 @@ static int read_place(const struct pccl__json_place *place, const cJSON *item, c
 static int read_placed(const char *path, const cJSON *root, struct pccl_topology **topology, struct pccl_error *error)
 {
     static const char *const keys[] = {"format", "version", "name", "fabric", "places"};
-    const struct pccl__json_place top = {path, NULL, 0};
+    const struct pccl__json_place top = {path, NULL, 0, NULL};
     const cJSON *fabric_item = cJSON_GetObjectItemCaseSensitive(root, "fabric"), *list, *item;
     struct pccl_topology *fabric = NULL;
     struct pccl_place *places = NULL;
@@ -61,7 +61,7 @@ static int read_placed(const char *path, const cJSON *root, struct pccl_topology
         status = pccl__fail_memory(error);
         goto out;
     }
-    struct pccl__json_place place = {path, "places", 0};
+    struct pccl__json_place place = {path, "places", 0, NULL};
     cJSON_ArrayForEach(item, list) {
         status = read_place(&place, item, fabric, &places[place.index], error);
         if (status != 0) {
@@ -78,6 +78,32 @@ out:
     return status;
 }
 
+static int read_any(const char *path, const cJSON *root, struct pccl_topology **topology, struct pccl_error *error)
+{
+    bool placed = cJSON_GetObjectItemCaseSensitive(root, "fabric") != NULL;
+    return placed ? read_placed(path, root, topology, error) : pccl__graph_read(path, root, topology, error);
+}
+
+/* A topology that is given as the reverse of another. */
+static int read_reversed(const char *path, const cJSON *root, struct pccl_topology **topology, struct pccl_error *error)
+{
+    static const char *const keys[] = {"format", "version", "reverse_of"};
+    const struct pccl__json_place top = {path, NULL, 0, NULL};
+    struct pccl_topology *original = NULL;
+    int status = pccl__json_object(&top, root, keys, COUNT(keys), error);
+    if (status == 0) {
+        status = pccl__graph_check_format(&top, root, error);
+    }
+    if (status == 0) {
+        status = read_any(path, cJSON_GetObjectItemCaseSensitive(root, "reverse_of"), &original, error);
+    }
+    if (status == 0) {
+        status = pccl_topology_reverse(original, topology, error);
+    }
+    pccl_topology_free(original);
+    return status;
+}
+
 int pccl_topology_read(const char *path, struct pccl_topology **topology, struct pccl_error *error)
 {
     cJSON *root;
@@ -85,8 +111,8 @@ int pccl_topology_read(const char *path, struct pccl_topology **topology, struct
     if (status != 0) {
         return status;
     }
-    bool placed = cJSON_GetObjectItemCaseSensitive(root, "fabric") != NULL;
-    status = placed ? read_placed(path, root, topology, error) : pccl__graph_read(path, root, topology, error);
+    bool reversed = cJSON_GetObjectItemCaseSensitive(root, "reverse_of") != NULL;
+    status = reversed ? read_reversed(path, root, topology, error) : read_any(path, root, topology, error);
     cJSON_Delete(root);
     return status;
 }

@@ -14,7 +14,11 @@ struct pccl_topology_builder {
     struct pccl_link *links;         /* ends and capacities as the caller numbers them */
     uint32_t num_vertices, vertex_capacity;
     uint32_t num_links, link_capacity;
-    enum pccl_origin origin;
+    struct pccl_class *classes;
+    uint32_t num_classes, class_capacity;
+    enum pccl_origin latency_origin, bandwidth_origin;
+    struct pccl__table_entry *entries; /* of the routing table, in order of adding */
+    uint32_t num_entries, entry_capacity;
     int status; /* of the first failed call */
     struct pccl_error error;
 };
@@ -33,7 +37,7 @@ struct pccl_topology_builder *pccl_topology_builder_new(const char *name)
     if (builder == NULL) {
         return NULL;
     }
-    builder->origin = PCCL_ORIGIN_DECLARED;
+    builder->latency_origin = builder->bandwidth_origin = PCCL_ORIGIN_DECLARED;
     builder->topology = calloc(1, sizeof *builder->topology);
     if (builder->topology == NULL) {
         free(builder);
@@ -44,6 +48,9 @@ struct pccl_topology_builder *pccl_topology_builder_new(const char *name)
         free(builder->topology);
         free(builder);
         return NULL;
+    }
+    for (int level = 0; level < PCCL_NUM_LEVELS; level++) {
+        builder->topology->base.inside[level] = pccl__inside_default((enum pccl_level)level);
     }
     return builder;
 }
@@ -104,42 +111,72 @@ void pccl_topology_set_overheads(struct pccl_topology_builder *builder, uint32_t
     }
 }
 
-void pccl_topology_add_link(struct pccl_topology_builder *builder, uint32_t source, uint32_t target, int64_t latency_ps,
-                            int64_t ps_per_mib, uint32_t capacity)
+/* Refuses a link whose numbers are out of range. */
+static void check_link(struct pccl_topology_builder *builder, const struct pccl_link *link)
+{
+    if (link->source >= builder->num_vertices || link->target >= builder->num_vertices) {
+        REFUSE(builder, PCCL_ERR_INVALID, "link %" PRIu32 " joins vertices %" PRIu32 " and %" PRIu32 " of %" PRIu32,
+               builder->num_links, link->source, link->target, builder->num_vertices);
+        return;
+    }
+    const char *from = builder->vertices[link->source].name, *to = builder->vertices[link->target].name;
+    if (link->source == link->target) {
+        REFUSE(builder, PCCL_ERR_INVALID, "link %" PRIu32 " joins %s to itself", builder->num_links, from);
+    } else if (link->latency_ps < 0 || link->latency_ps > PCCL__MAX_LATENCY_PS) {
+        REFUSE(builder, PCCL_ERR_INVALID, "latency of the link from %s to %s is %" PRId64 " ps; expected 0 to %" PRId64,
+               from, to, link->latency_ps, PCCL__MAX_LATENCY_PS);
+    } else if (link->ps_per_mib < 0 || link->ps_per_mib > PCCL__MAX_PS_PER_MIB) {
+        REFUSE(builder, PCCL_ERR_INVALID,
+               "time per MiB of the link from %s to %s is %" PRId64 " ps; expected 0 to %" PRId64, from, to,
+               link->ps_per_mib, PCCL__MAX_PS_PER_MIB);
+    } else if (builder->num_links >= PCCL__MAX_LINKS) {
+        REFUSE(builder, PCCL_ERR_OVERFLOW, "more than %u links", PCCL__MAX_LINKS);
+    }
+}
+
+void pccl__topology_add(struct pccl_topology_builder *builder, const struct pccl_link *link)
 {
     if (builder == NULL || builder->status != 0) {
         return;
     }
-    if (source >= builder->num_vertices || target >= builder->num_vertices) {
-        REFUSE(builder, PCCL_ERR_INVALID, "link %" PRIu32 " joins vertices %" PRIu32 " and %" PRIu32 " of %" PRIu32,
-               builder->num_links, source, target, builder->num_vertices);
-        return;
-    }
-    const char *from = builder->vertices[source].name, *to = builder->vertices[target].name;
-    if (source == target) {
-        REFUSE(builder, PCCL_ERR_INVALID, "link %" PRIu32 " joins %s to itself", builder->num_links, from);
-    } else if (latency_ps < 0 || latency_ps > PCCL__MAX_LATENCY_PS) {
-        REFUSE(builder, PCCL_ERR_INVALID, "latency of the link from %s to %s is %" PRId64 " ps; expected 0 to %" PRId64,
-               from, to, latency_ps, PCCL__MAX_LATENCY_PS);
-    } else if (ps_per_mib < 0 || ps_per_mib > PCCL__MAX_PS_PER_MIB) {
-        REFUSE(builder, PCCL_ERR_INVALID,
-               "time per MiB of the link from %s to %s is %" PRId64 " ps; expected 0 to %" PRId64, from, to, ps_per_mib,
-               PCCL__MAX_PS_PER_MIB);
-    } else if (builder->num_links >= PCCL__MAX_LINKS) {
-        REFUSE(builder, PCCL_ERR_OVERFLOW, "more than %u links", PCCL__MAX_LINKS);
-    }
+    check_link(builder, link);
     struct pccl_link *grown = pccl__array_grow(builder->links, &builder->link_capacity,
                                                (uint64_t)builder->num_links + 1, sizeof *grown);
     if (grown == NULL) {
         REFUSE(builder, PCCL_ERR_MEMORY, "out of memory");
+        return;
     }
+    builder->links = grown;
     if (builder->status == 0) {
-        builder->links = grown;
-        grown[builder->num_links++] = (struct pccl_link){source,     target,   latency_ps,
-                                                         ps_per_mib, capacity, builder->origin};
-    } else if (grown != NULL) {
-        builder->links = grown;
+        grown[builder->num_links++] = *link;
     }
+}
+
+void pccl_topology_add_link(struct pccl_topology_builder *builder, uint32_t source, uint32_t target, int64_t latency_ps,
+                            int64_t ps_per_mib, uint32_t capacity)
+{
+    if (builder != NULL) {
+        pccl__topology_add(builder, &(struct pccl_link){source, target, latency_ps, ps_per_mib, capacity, PCCL_NO_CLASS,
+                                                        (uint8_t)builder->latency_origin,
+                                                        (uint8_t)builder->bandwidth_origin});
+    }
+}
+
+void pccl_topology_add_class_link(struct pccl_topology_builder *builder, uint32_t source, uint32_t target,
+                                  uint32_t link_class, uint32_t capacity)
+{
+    if (builder == NULL || builder->status != 0) {
+        return;
+    }
+    if (link_class >= builder->num_classes) {
+        REFUSE(builder, PCCL_ERR_INVALID, "link %" PRIu32 " is of class %" PRIu32 " of %" PRIu32, builder->num_links,
+               link_class, builder->num_classes);
+        return;
+    }
+    const struct pccl_class *costs = &builder->classes[link_class];
+    pccl__topology_add(builder, &(struct pccl_link){source, target, costs->latency_ps, costs->ps_per_mib, capacity,
+                                                    (uint16_t)link_class, (uint8_t)costs->latency_origin,
+                                                    (uint8_t)costs->bandwidth_origin});
 }
 
 void pccl__topology_add_cable(struct pccl_topology_builder *builder, uint32_t a, uint32_t b, int64_t latency_ps,
@@ -154,18 +191,102 @@ void pccl_topology_set_routing(struct pccl_topology_builder *builder, enum pccl_
     if (builder == NULL) {
         return;
     }
-    if (routing != PCCL_ROUTING_NONE && routing != PCCL_ROUTING_SHORTEST && routing != PCCL_ROUTING_DIMENSION_ORDER) {
-        REFUSE(builder, PCCL_ERR_INVALID, "routing rule %d cannot be set by hand", (int)routing);
+    if ((unsigned)routing > PCCL_ROUTING_TABLE) {
+        REFUSE(builder, PCCL_ERR_INVALID, "routing rule %d; expected 0 to %d", (int)routing, (int)PCCL_ROUTING_TABLE);
         return;
     }
     builder->topology->base.routing = routing;
 }
 
-void pccl_topology_set_origin(struct pccl_topology_builder *builder, enum pccl_origin origin)
+void pccl_topology_set_origins(struct pccl_topology_builder *builder, enum pccl_origin latency,
+                               enum pccl_origin bandwidth)
 {
     if (builder != NULL) {
-        builder->origin = origin;
+        builder->latency_origin = latency;
+        builder->bandwidth_origin = bandwidth;
     }
+}
+
+/* Refuses costs that are out of range; `what` names them. */
+static void check_costs(struct pccl_topology_builder *builder, const char *what, const struct pccl_class *costs)
+{
+    if (costs->latency_ps < 0 || costs->latency_ps > PCCL__MAX_LATENCY_PS || costs->ps_per_mib < 0 ||
+        costs->ps_per_mib > PCCL__MAX_PS_PER_MIB) {
+        REFUSE(builder, PCCL_ERR_INVALID,
+               "class %.100s has latency %" PRId64 " ps and %" PRId64 " ps per MiB; expected 0 to %" PRId64
+               " and 0 to %" PRId64, what, costs->latency_ps, costs->ps_per_mib, PCCL__MAX_LATENCY_PS,
+               PCCL__MAX_PS_PER_MIB);
+    }
+    const int64_t others[] = {costs->send_overhead_ps, costs->receive_overhead_ps, costs->rendezvous_ps};
+    for (int i = 0; i < 3; i++) {
+        if (others[i] < (i < 2 ? -1 : 0) || others[i] > PCCL__MAX_LATENCY_PS) {
+            REFUSE(builder, PCCL_ERR_INVALID,
+                   "class %.100s has an overhead or rendezvous of %" PRId64 " ps; expected 0 to %" PRId64, what,
+                   others[i], PCCL__MAX_LATENCY_PS);
+        }
+    }
+    if (costs->eager_bytes < -1) {
+        REFUSE(builder, PCCL_ERR_INVALID, "class %.100s sends up to %" PRId64 " bytes eagerly; expected 0 or more",
+               what, costs->eager_bytes);
+    }
+}
+
+uint32_t pccl_topology_add_class(struct pccl_topology_builder *builder, const struct pccl_class *costs)
+{
+    if (builder == NULL || builder->status != 0) {
+        return PCCL_NONE;
+    }
+    check_costs(builder, costs->name, costs);
+    if (builder->num_classes >= PCCL_NO_CLASS) {
+        REFUSE(builder, PCCL_ERR_OVERFLOW, "more than %d classes of links", PCCL_NO_CLASS);
+    }
+    struct pccl_class *grown = pccl__array_grow(builder->classes, &builder->class_capacity,
+                                                (uint64_t)builder->num_classes + 1, sizeof *grown);
+    char *name = pccl__arena_text(&builder->topology->arena, costs->name);
+    if (grown != NULL) {
+        builder->classes = grown;
+    }
+    if (grown == NULL || name == NULL) {
+        REFUSE(builder, PCCL_ERR_MEMORY, "out of memory");
+    }
+    if (builder->status != 0) {
+        return PCCL_NONE;
+    }
+    grown[builder->num_classes] = *costs;
+    grown[builder->num_classes].name = name;
+    return builder->num_classes++;
+}
+
+void pccl_topology_set_inside(struct pccl_topology_builder *builder, enum pccl_level level,
+                              const struct pccl_class *costs)
+{
+    if (builder == NULL || builder->status != 0) {
+        return;
+    }
+    if ((unsigned)level >= PCCL_NUM_LEVELS) {
+        REFUSE(builder, PCCL_ERR_INVALID, "level %d inside hosts; expected 0 to %d", (int)level, PCCL_NUM_LEVELS - 1);
+        return;
+    }
+    check_costs(builder, pccl_level_name(level), costs);
+    builder->topology->base.inside[level] = *costs;
+    builder->topology->base.inside[level].name = pccl_level_name(level);
+}
+
+void pccl_topology_add_route(struct pccl_topology_builder *builder, uint32_t vertex, uint32_t target, uint32_t link)
+{
+    if (builder == NULL || builder->status != 0) {
+        return;
+    }
+    struct pccl__table_entry *grown = pccl__array_grow(builder->entries, &builder->entry_capacity,
+                                                       (uint64_t)builder->num_entries + 1, sizeof *grown);
+    if (grown == NULL || builder->num_entries >= PCCL__MAX_TABLE) {
+        REFUSE(builder, grown == NULL ? PCCL_ERR_MEMORY : PCCL_ERR_OVERFLOW,
+               "no memory for a routing table of more than %" PRIu32 " entries", builder->num_entries);
+        builder->entries = grown != NULL ? grown : builder->entries;
+        return;
+    }
+    builder->entries = grown;
+    grown[builder->num_entries++] = (struct pccl__table_entry){vertex, target, link};
 }
 
 void pccl_topology_set_grid(struct pccl_topology_builder *builder, uint32_t num_dimensions, const uint32_t *extents,
@@ -262,6 +383,32 @@ static int number_links(struct pccl_topology_builder *builder, const uint32_t *f
     return number_capacities(links, base->num_links, &base->num_capacities);
 }
 
+/* Classes as they were added; no two may have one name, but those of a placement. */
+static int number_classes(struct pccl_topology_builder *builder, bool placed, struct pccl_error *error)
+{
+    struct pccl_topology *base = &builder->topology->base;
+    struct pccl_class *classes = pccl__arena_new(&builder->topology->arena, builder->num_classes, sizeof *classes);
+    if (builder->num_classes > PCCL_MAX_CLASSES && !placed) {
+        return pccl__fail(error, PCCL_ERR_OVERFLOW, "%" PRIu32 " classes of links; at most %d are supported",
+                          builder->num_classes, PCCL_MAX_CLASSES);
+    }
+    if (classes == NULL) {
+        return pccl__fail_memory(error);
+    }
+    for (uint32_t c = 0; c < builder->num_classes; c++) {
+        for (uint32_t before = 0; before < c && !placed; before++) {
+            if (strcmp(builder->classes[before].name, builder->classes[c].name) == 0) {
+                return pccl__fail(error, PCCL_ERR_INVALID, "two classes of links are named \"%.100s\"",
+                                  builder->classes[c].name);
+            }
+        }
+        classes[c] = builder->classes[c];
+    }
+    base->num_classes = builder->num_classes;
+    base->classes = classes;
+    return 0;
+}
+
 static int check_names(const struct pccl_topology *base, struct pccl_error *error)
 {
     for (uint32_t v = 0; v < base->num_vertices; v++) {
@@ -302,6 +449,30 @@ static int check_grid(const struct pccl_topology *base, struct pccl_error *error
     return 0;
 }
 
+/* Takes over the placement in every case. */
+static int make_routes(struct pccl_topology_builder *builder, const uint32_t *final, struct pccl__placement *placement,
+                       struct pccl_error *error)
+{
+    struct pccl__topology *own = builder->topology;
+    int status;
+    if (placement != NULL) {
+        own->base.routing = PCCL_ROUTING_TABLE;
+        status = pccl__routes_create_placed(placement, &own->routes);
+    } else if (own->base.routing == PCCL_ROUTING_TABLE) {
+        for (uint32_t i = 0; i < builder->num_entries; i++) {
+            struct pccl__table_entry *entry = &builder->entries[i];
+            entry->vertex = entry->vertex < builder->num_vertices ? final[entry->vertex] : PCCL_NONE;
+            entry->target = entry->target < builder->num_vertices ? final[entry->target] : PCCL_NONE;
+        }
+        return pccl__routes_create_table(own, builder->entries, builder->num_entries, &own->routes, error);
+    } else if (builder->num_entries > 0) {
+        return pccl__fail(error, PCCL_ERR_INVALID, "a routing table is given, but the routing rule is another");
+    } else {
+        status = pccl__routes_create(own, &own->routes);
+    }
+    return status != 0 ? pccl__fail_memory(error) : 0;
+}
+
 int pccl__topology_finish_placed(struct pccl_topology_builder *builder, struct pccl__placement *placement,
                                  struct pccl_topology **topology, struct pccl_error *error)
 {
@@ -329,17 +500,15 @@ int pccl__topology_finish_placed(struct pccl_topology_builder *builder, struct p
     if ((status = check_names(&own->base, error)) != 0 || (status = check_grid(&own->base, error)) != 0) {
         goto out;
     }
-    if (placement != NULL) {
-        own->base.routing = PCCL_ROUTING_TABLE;
-        status = pccl__routes_create_placed(placement, &own->routes);
-        placement = NULL;
-    } else {
-        status = pccl__routes_create(own, &own->routes);
-    }
-    if (status != 0) {
-        pccl__fail_memory(error);
+    if ((status = number_classes(builder, placement != NULL, error)) != 0) {
         goto out;
     }
+    pccl__topology_set_floors(own);
+    if ((status = make_routes(builder, final, placement, error)) != 0) {
+        placement = NULL;
+        goto out;
+    }
+    placement = NULL;
     pccl__topology_digest(own);
     *topology = &own->base;
     own = NULL;
@@ -350,6 +519,8 @@ out:
         pccl_topology_free(&own->base);
     }
     free(final);
+    free(builder->entries);
+    free(builder->classes);
     free(builder->links);
     free(builder->vertices);
     free(builder);

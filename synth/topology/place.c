@@ -10,22 +10,8 @@
 #include "topology/placement.h"
 #include "topology/private.h"
 
-/* Levels of a host's tree, from the host down. */
-enum level { LEVEL_HOST, LEVEL_PACKAGE, LEVEL_NUMA, LEVEL_L3, LEVEL_RANK };
-
-/* Declared default costs, documented in doc/topologies.md. Two ranks whose ways meet at a level are twice that far
- * apart; a vertex of a level shares the level's time per MiB among the ranks below it. */
-static const struct {
-    const char *name;
-    int64_t latency_ps;
-    int64_t ps_per_mib;
-} costs[] = {
-    [LEVEL_HOST] = {"", 250000, 0},
-    [LEVEL_PACKAGE] = {"package", 150000, 26214400}, /* 40 GB/s */
-    [LEVEL_NUMA] = {"numa", 100000, 20971520},       /* 50 GB/s */
-    [LEVEL_L3] = {"l3-", 50000, 20971520},           /* 50 GB/s */
-    [LEVEL_RANK] = {"rank", 0, 52428800},            /* 20 GB/s */
-};
+/* In the names of vertices. */
+static const char *const level_names[PCCL_NUM_LEVELS] = {"", "package", "numa", "l3-", "rank"};
 
 /* --- finding a place --------------------------------------------------------------------------------------------- */
 
@@ -64,7 +50,7 @@ void pccl_place_find(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset, str
 
 /* A rank in the order of the trees: by host, package, NUMA node, L3, rank. */
 struct seat {
-    int64_t key[LEVEL_RANK]; /* index at each level */
+    int64_t key[PCCL_LEVEL_RANK]; /* index at each level */
     uint32_t rank;
 };
 
@@ -72,12 +58,14 @@ struct tree_builder {
     struct pccl_topology_builder *builder;
     struct pccl__placement *placement;
     uint32_t num_vertices, num_links; /* added so far */
+    bool inside_overheads; /* some level inside hosts says them */
+    uint32_t inside_class; /* number of the first of PCCL_NUM_LEVELS classes for the inside of hosts */
 };
 
 static int compare_seats(const void *a, const void *b)
 {
     const struct seat *x = a, *y = b;
-    for (int level = LEVEL_HOST; level < LEVEL_RANK; level++) {
+    for (int level = PCCL_LEVEL_HOST; level < PCCL_LEVEL_RANK; level++) {
         if (x->key[level] != y->key[level]) {
             return x->key[level] < y->key[level] ? -1 : 1;
         }
@@ -85,25 +73,41 @@ static int compare_seats(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Hangs a vertex below another, each at its level. A rank alone on its host costs nothing beyond the fabric. */
-static void hang(struct tree_builder *tree, uint32_t vertex, enum level level, uint32_t above, enum level above_level,
-                 bool alone)
+/* Hangs a vertex below another, each at its level. Two ranks that meet at the upper level are its latency apart, half of
+ * it on the way up; the rest of that half is spent below. A rank alone on its host costs nothing beyond the fabric. */
+static void hang(struct tree_builder *tree, uint32_t vertex, enum pccl_level level, uint32_t above,
+                 enum pccl_level above_level, bool alone)
 {
-    int64_t latency_ps = alone ? 0 : costs[above_level].latency_ps - costs[level].latency_ps;
-    int64_t ps_per_mib = alone ? 0 : costs[level].ps_per_mib;
-    pccl__topology_add_cable(tree->builder, vertex, above, latency_ps, ps_per_mib);
+    const struct pccl_class *inside = tree->placement->fabric->inside, *costs = &inside[above_level];
+    int64_t latency_ps = costs->latency_ps, below_ps = level == PCCL_LEVEL_RANK ? 0 : inside[level].latency_ps;
+    bool own_end = level == PCCL_LEVEL_RANK && inside[level].ps_per_mib > costs->ps_per_mib;
+    latency_ps = alone || below_ps > latency_ps ? 0 : latency_ps - below_ps;
+    struct pccl_link up = {.source = vertex,
+                           .target = above,
+                           .latency_ps = latency_ps - latency_ps / 2,
+                           .ps_per_mib = alone ? 0 : own_end ? inside[level].ps_per_mib : costs->ps_per_mib,
+                           .capacity = PCCL_NONE,
+                           .link_class = alone ? PCCL_NO_CLASS : (uint16_t)(tree->inside_class + above_level),
+                           .latency_origin = (uint8_t)costs->latency_origin,
+                           .bandwidth_origin = (uint8_t)costs->bandwidth_origin};
+    struct pccl_link down = up;
+    down.source = above;
+    down.target = vertex;
+    down.latency_ps = latency_ps / 2;
+    pccl__topology_add(tree->builder, &up);
+    pccl__topology_add(tree->builder, &down);
     tree->placement->up_link[vertex] = tree->num_links++;
     tree->placement->down_link[vertex] = tree->num_links++;
 }
 
-static uint32_t add_tree_vertex(struct tree_builder *tree, const struct seat *seat, enum level deepest)
+static uint32_t add_tree_vertex(struct tree_builder *tree, const struct seat *seat, enum pccl_level deepest)
 {
     char name[640];
-    const char *host = tree->placement->fabric->vertices[seat->key[LEVEL_HOST]].name;
+    const char *host = tree->placement->fabric->vertices[seat->key[PCCL_LEVEL_HOST]].name;
     int length = snprintf(name, sizeof name, "%.512s", host);
-    for (int level = LEVEL_PACKAGE; level <= (int)deepest; level++) {
+    for (int level = PCCL_LEVEL_PACKAGE; level <= (int)deepest; level++) {
         if (seat->key[level] >= 0) {
-            length += snprintf(name + length, sizeof name - (size_t)length, "/%s%" PRId64, costs[level].name,
+            length += snprintf(name + length, sizeof name - (size_t)length, "/%s%" PRId64, level_names[level],
                                seat->key[level]);
         }
     }
@@ -113,21 +117,21 @@ static uint32_t add_tree_vertex(struct tree_builder *tree, const struct seat *se
 
 /* Hangs the ranks of seats[0..count) below `above`. Levels that tell none of them apart share a vertex, the deepest. */
 static void hang_group(struct tree_builder *tree, const struct seat *seats, uint32_t count, int level, uint32_t above,
-                       enum level above_level)
+                       enum pccl_level above_level)
 {
-    int deepest = LEVEL_HOST;
-    for (; level < LEVEL_RANK && seats[0].key[level] == seats[count - 1].key[level]; level++) {
+    int deepest = PCCL_LEVEL_HOST;
+    for (; level < PCCL_LEVEL_RANK && seats[0].key[level] == seats[count - 1].key[level]; level++) {
         deepest = seats[0].key[level] >= 0 ? level : deepest;
     }
-    if (deepest != LEVEL_HOST && count > 1) {
-        uint32_t vertex = add_tree_vertex(tree, &seats[0], (enum level)deepest);
-        hang(tree, vertex, (enum level)deepest, above, above_level, false);
+    if (deepest != PCCL_LEVEL_HOST && count > 1) {
+        uint32_t vertex = add_tree_vertex(tree, &seats[0], (enum pccl_level)deepest);
+        hang(tree, vertex, (enum pccl_level)deepest, above, above_level, false);
         above = vertex;
-        above_level = (enum level)deepest;
+        above_level = (enum pccl_level)deepest;
     }
-    if (level == LEVEL_RANK) {
+    if (level == PCCL_LEVEL_RANK) {
         for (uint32_t i = 0; i < count; i++) {
-            hang(tree, seats[i].rank, LEVEL_RANK, above, above_level, false);
+            hang(tree, seats[i].rank, PCCL_LEVEL_RANK, above, above_level, false);
         }
         return;
     }
@@ -136,6 +140,66 @@ static void hang_group(struct tree_builder *tree, const struct seat *seats, uint
         }
         hang_group(tree, &seats[i], end - i, level, above, above_level);
     }
+}
+
+/* A class of the fabric (or none) with the overheads of a host. */
+struct end_class {
+    uint16_t of, number;
+    int64_t send_ps, receive_ps;
+};
+
+/* Where messages inside hosts cost ranks less, or more, than the network's, links of hosts have to say what those cost:
+ * a host's overheads as its device has them become part of the class of its links. */
+static uint16_t find_end_class(struct tree_builder *tree, const struct pccl_link *link, struct end_class **known,
+                               uint32_t *num_known, uint32_t *capacity)
+{
+    const struct pccl_topology *fabric = tree->placement->fabric;
+    bool leaves = link->source < fabric->num_devices, enters = link->target < fabric->num_devices;
+    if ((!leaves && !enters) || !tree->inside_overheads) {
+        return link->link_class;
+    }
+    struct end_class wanted = {.of = link->link_class, .send_ps = -1, .receive_ps = -1};
+    struct pccl_class costs = {.name = "host", .send_overhead_ps = -1, .receive_overhead_ps = -1, .eager_bytes = -1};
+    if (link->link_class != PCCL_NO_CLASS) {
+        costs = fabric->classes[link->link_class];
+    }
+    wanted.send_ps = leaves ? fabric->vertices[link->source].send_overhead_ps : -1;
+    wanted.receive_ps = enters ? fabric->vertices[link->target].receive_overhead_ps : -1;
+    if (costs.send_overhead_ps >= wanted.send_ps && costs.receive_overhead_ps >= wanted.receive_ps) {
+        return link->link_class;
+    }
+    for (uint32_t i = 0; i < *num_known; i++) {
+        const struct end_class *end = &(*known)[i];
+        if (end->of == wanted.of && end->send_ps == wanted.send_ps && end->receive_ps == wanted.receive_ps) {
+            return end->number;
+        }
+    }
+    costs.send_overhead_ps = costs.send_overhead_ps > wanted.send_ps ? costs.send_overhead_ps : wanted.send_ps;
+    costs.receive_overhead_ps =
+        costs.receive_overhead_ps > wanted.receive_ps ? costs.receive_overhead_ps : wanted.receive_ps;
+    wanted.number = (uint16_t)pccl_topology_add_class(tree->builder, &costs);
+    struct end_class *grown = pccl__array_grow(*known, capacity, (uint64_t)*num_known + 1, sizeof *grown);
+    if (grown != NULL) {
+        *known = grown;
+        grown[(*num_known)++] = wanted;
+    }
+    return wanted.number;
+}
+
+/* The overhead of a level inside hosts; one that says none takes that of the next level within, else of the next level
+ * around it, that does. -1 if none does. */
+static int64_t find_overhead(const struct pccl_topology *fabric, int level, bool sends)
+{
+    for (int step = 1; step >= -1; step -= 2) {
+        for (int l = level; l >= 0 && l < PCCL_LEVEL_RANK; l += step) {
+            const struct pccl_class *costs = &fabric->inside[l];
+            int64_t overhead_ps = sends ? costs->send_overhead_ps : costs->receive_overhead_ps;
+            if (overhead_ps >= 0) {
+                return overhead_ps;
+            }
+        }
+    }
+    return -1;
 }
 
 /* Ranks become devices, the vertices of the fabric become switches, and its links keep their numbers. */
@@ -152,13 +216,26 @@ static void add_fabric(struct tree_builder *tree, uint32_t num_ranks)
     for (uint32_t v = 0; v < fabric->num_vertices; v++) {
         pccl_topology_add_switch(tree->builder, fabric->vertices[v].name, fabric->vertices[v].multicast);
     }
-    for (uint32_t l = 0; l < fabric->num_links; l++) {
-        const struct pccl_link *link = &fabric->links[l];
-        pccl_topology_set_origin(tree->builder, (enum pccl_origin)link->origin);
-        pccl_topology_add_link(tree->builder, num_ranks + link->source, num_ranks + link->target, link->latency_ps,
-                               link->ps_per_mib, link->capacity);
+    for (uint32_t c = 0; c < fabric->num_classes; c++) {
+        pccl_topology_add_class(tree->builder, &fabric->classes[c]);
     }
-    pccl_topology_set_origin(tree->builder, PCCL_ORIGIN_DEFAULT);
+    tree->inside_class = fabric->num_classes;
+    for (int level = 0; level < PCCL_NUM_LEVELS; level++) {
+        struct pccl_class costs = fabric->inside[level];
+        costs.send_overhead_ps = find_overhead(fabric, level, true);
+        costs.receive_overhead_ps = find_overhead(fabric, level, false);
+        pccl_topology_add_class(tree->builder, &costs);
+    }
+    struct end_class *known = NULL;
+    uint32_t num_known = 0, capacity = 0;
+    for (uint32_t l = 0; l < fabric->num_links; l++) {
+        struct pccl_link link = fabric->links[l];
+        link.link_class = find_end_class(tree, &link, &known, &num_known, &capacity);
+        link.source += num_ranks;
+        link.target += num_ranks;
+        pccl__topology_add(tree->builder, &link);
+    }
+    free(known);
     tree->num_vertices = num_ranks + fabric->num_vertices;
     tree->num_links = fabric->num_links;
 }
@@ -166,13 +243,13 @@ static void add_fabric(struct tree_builder *tree, uint32_t num_ranks)
 static void add_trees(struct tree_builder *tree, const struct seat *seats, uint32_t num_ranks)
 {
     for (uint32_t i = 0, end; i < num_ranks; i = end) {
-        for (end = i + 1; end < num_ranks && seats[end].key[LEVEL_HOST] == seats[i].key[LEVEL_HOST]; end++) {
+        for (end = i + 1; end < num_ranks && seats[end].key[PCCL_LEVEL_HOST] == seats[i].key[PCCL_LEVEL_HOST]; end++) {
         }
-        uint32_t host = num_ranks + (uint32_t)seats[i].key[LEVEL_HOST];
+        uint32_t host = num_ranks + (uint32_t)seats[i].key[PCCL_LEVEL_HOST];
         if (end - i == 1) {
-            hang(tree, seats[i].rank, LEVEL_RANK, host, LEVEL_HOST, true);
+            hang(tree, seats[i].rank, PCCL_LEVEL_RANK, host, PCCL_LEVEL_HOST, true);
         } else {
-            hang_group(tree, &seats[i], end - i, LEVEL_PACKAGE, host, LEVEL_HOST);
+            hang_group(tree, &seats[i], end - i, PCCL_LEVEL_PACKAGE, host, PCCL_LEVEL_HOST);
         }
     }
 }
@@ -210,6 +287,10 @@ static int place_shared(const struct pccl_topology *fabric, const struct pccl_pl
     char name[640];
     snprintf(name, sizeof name, "%" PRIu32 " ranks on %.512s", num_ranks, fabric->name);
     tree.builder = pccl_topology_builder_new(name);
+    for (int level = 0; level < PCCL_LEVEL_RANK; level++) {
+        tree.inside_overheads = tree.inside_overheads || fabric->inside[level].send_overhead_ps >= 0 ||
+                                fabric->inside[level].receive_overhead_ps >= 0;
+    }
     add_fabric(&tree, num_ranks);
     add_trees(&tree, seats, num_ranks);
     return pccl__topology_finish_placed(tree.builder, tree.placement, topology, error);
@@ -255,7 +336,7 @@ int pccl_topology_place(const struct pccl_topology *fabric, const struct pccl_pl
     qsort(seats, num_ranks, sizeof *seats, compare_seats);
     bool shared = false;
     for (uint32_t i = 1; i < num_ranks; i++) {
-        shared = shared || seats[i].key[LEVEL_HOST] == seats[i - 1].key[LEVEL_HOST];
+        shared = shared || seats[i].key[PCCL_LEVEL_HOST] == seats[i - 1].key[PCCL_LEVEL_HOST];
     }
     for (uint32_t r = 0; r < num_ranks; r++) {
         devices[r] = shared ? r : places[r].host;

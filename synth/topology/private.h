@@ -7,6 +7,7 @@
 
 #define PCCL__MAX_VERTICES (1u << 24)
 #define PCCL__MAX_LINKS (1u << 24)
+#define PCCL__MAX_TABLE (1u << 26) /* entries of a routing table: 256 MiB */
 #define PCCL__MAX_LATENCY_PS (INT64_C(1) << 38) /* 0.27 s: 2^24 of them still add up in 64 bits */
 #define PCCL__MAX_PS_PER_MIB INT64_C(1048576000000000000) /* 1 byte per second */
 
@@ -35,6 +36,14 @@ static inline const struct pccl__topology *pccl__topology_of(const struct pccl_t
 int pccl__topology_index(struct pccl__topology *topology);
 /* Fills digest; everything else must be in place. */
 void pccl__topology_digest(struct pccl__topology *topology);
+
+/* What a level inside hosts costs where nobody says, see doc/topologies.md. */
+struct pccl_class pccl__inside_default(enum pccl_level level);
+/* Overheads of devices all of whose links have a class that says them; everything but routes must be in place. */
+void pccl__topology_set_floors(struct pccl__topology *topology);
+
+/* A link with all its fields; capacity as of pccl_topology_add_link. */
+void pccl__topology_add(struct pccl_topology_builder *builder, const struct pccl_link *link);
 
 /* An equal topology of its own. */
 int pccl__topology_copy(const struct pccl_topology *topology, struct pccl_topology **copy);

@@ -238,7 +238,8 @@ int pccl__spec_finish(struct pccl__spec *spec, uint64_t num_vertices, uint64_t n
 struct pccl_topology_builder *pccl__spec_builder(const struct pccl__spec *spec)
 {
     struct pccl_topology_builder *builder = pccl_topology_builder_new(spec->text);
-    pccl_topology_set_origin(builder, spec->declared ? PCCL_ORIGIN_DECLARED : PCCL_ORIGIN_DEFAULT);
+    enum pccl_origin origin = spec->declared ? PCCL_ORIGIN_DECLARED : PCCL_ORIGIN_DEFAULT;
+    pccl_topology_set_origins(builder, origin, origin);
     return builder;
 }
 

@@ -80,6 +80,19 @@ static int index_links(struct pccl__topology *topology, bool by_source, const ui
     return 0;
 }
 
+static uint64_t digest_class(uint64_t digest, const struct pccl_class *costs)
+{
+    digest = pccl__digest_bytes(digest, costs->name, strlen(costs->name) + 1);
+    digest = pccl__digest_u64(digest, (uint64_t)costs->latency_ps);
+    digest = pccl__digest_u64(digest, (uint64_t)costs->ps_per_mib);
+    digest = pccl__digest_u64(digest, (uint64_t)costs->send_overhead_ps);
+    digest = pccl__digest_u64(digest, (uint64_t)costs->receive_overhead_ps);
+    digest = pccl__digest_u64(digest, (uint64_t)costs->eager_bytes);
+    digest = pccl__digest_u64(digest, (uint64_t)costs->rendezvous_ps);
+    return pccl__digest_u32(digest, (uint32_t)costs->latency_origin << 24 | (uint32_t)costs->bandwidth_origin << 16 |
+                                        (uint32_t)costs->overhead_origin << 8 | (uint32_t)costs->eager_origin);
+}
+
 void pccl__topology_digest(struct pccl__topology *topology)
 {
     const struct pccl_topology *base = &topology->base;
@@ -101,7 +114,15 @@ void pccl__topology_digest(struct pccl__topology *topology)
         digest = pccl__digest_u64(digest, (uint64_t)link->latency_ps);
         digest = pccl__digest_u64(digest, (uint64_t)link->ps_per_mib);
         digest = pccl__digest_u32(digest, link->capacity);
-        digest = pccl__digest_u32(digest, link->origin);
+        digest = pccl__digest_u32(digest, link->link_class);
+        digest = pccl__digest_u32(digest, (uint32_t)link->latency_origin << 8 | link->bandwidth_origin);
+    }
+    digest = pccl__digest_u32(digest, base->num_classes);
+    for (uint32_t c = 0; c < base->num_classes; c++) {
+        digest = digest_class(digest, &base->classes[c]);
+    }
+    for (uint32_t level = 0; level < PCCL_NUM_LEVELS; level++) {
+        digest = digest_class(digest, &base->inside[level]);
     }
     digest = pccl__digest_u32(digest, base->routing);
     digest = pccl__digest_u32(digest, base->num_dimensions);
@@ -134,6 +155,33 @@ void pccl_topology_free(struct pccl_topology *topology)
     pccl__routes_release(own->routes);
     pccl__arena_free(&own->arena);
     free(own);
+}
+
+static struct pccl_class copy_class(const struct pccl_class *costs, bool turn)
+{
+    struct pccl_class copy = *costs;
+    copy.send_overhead_ps = turn ? costs->receive_overhead_ps : costs->send_overhead_ps;
+    copy.receive_overhead_ps = turn ? costs->send_overhead_ps : costs->receive_overhead_ps;
+    return copy;
+}
+
+static int copy_classes(struct pccl__topology *own, bool turn)
+{
+    struct pccl_class *classes = pccl__arena_new(&own->arena, own->base.num_classes, sizeof *classes);
+    if (classes == NULL) {
+        return PCCL_ERR_MEMORY;
+    }
+    for (uint32_t c = 0; c < own->base.num_classes; c++) {
+        classes[c] = copy_class(&own->base.classes[c], turn);
+        if ((classes[c].name = pccl__arena_text(&own->arena, classes[c].name)) == NULL) {
+            return PCCL_ERR_MEMORY;
+        }
+    }
+    own->base.classes = classes;
+    for (uint32_t level = 0; level < PCCL_NUM_LEVELS; level++) {
+        own->base.inside[level] = copy_class(&own->base.inside[level], turn);
+    }
+    return 0;
 }
 
 /* A copy, turned round if `turn`. */
@@ -169,7 +217,7 @@ static int copy_topology(const struct pccl_topology *topology, bool turn, struct
     }
     own->base.vertices = vertices;
     own->base.links = links;
-    if (pccl__topology_index(own) != 0) {
+    if (copy_classes(own, turn) != 0 || pccl__topology_index(own) != 0) {
         goto no_memory;
     }
     pccl__topology_digest(own);

@@ -141,7 +141,7 @@ static void test_costs(void **state)
         bool last = (topology->links[l].source ^ topology->links[l].target) == 1;
         assert_int_equal(topology->links[l].latency_ps, last ? 2000000 : 1000000);
         assert_int_equal(topology->links[l].ps_per_mib, last ? 524288000 : 1048576000);
-        assert_int_equal(topology->links[l].origin, PCCL_ORIGIN_DECLARED);
+        assert_int_equal(topology->links[l].bandwidth_origin, PCCL_ORIGIN_DECLARED);
     }
     assert_int_equal(topology->vertices[3].send_overhead_ps, 3000000);
     assert_int_equal(topology->vertices[3].receive_overhead_ps, 3000000);
@@ -149,7 +149,7 @@ static void test_costs(void **state)
     topology = open_topology("star:2");
     assert_int_equal(topology->links[0].latency_ps, 500000);
     assert_int_equal(topology->links[0].ps_per_mib, 83886080);
-    assert_int_equal(topology->links[0].origin, PCCL_ORIGIN_DEFAULT);
+    assert_int_equal(topology->links[0].bandwidth_origin, PCCL_ORIGIN_DEFAULT);
     assert_int_equal(topology->vertices[0].send_overhead_ps, 200000);
     assert_false(topology->vertices[2].multicast);
     pccl_topology_free(topology);

@@ -48,7 +48,7 @@ static void test_numbering(void **state)
     const uint32_t capacities[] = {0, 1, 0, 2};
     for (int l = 0; l < 4; l++) {
         assert_int_equal(topology->links[l].capacity, capacities[l]);
-        assert_int_equal(topology->links[l].origin, PCCL_ORIGIN_DECLARED);
+        assert_int_equal(topology->links[l].bandwidth_origin, PCCL_ORIGIN_DECLARED);
     }
     assert_int_equal(topology->num_capacities, 3);
     const uint32_t in_of_b[] = {1, 3};
@@ -92,7 +92,8 @@ static void test_digest_sees_everything(void **state)
                  b = pccl_topology_add_device(builder, change == 2 ? "c" : "b");
         uint32_t s = pccl_topology_add_switch(builder, "s", change == 3);
         pccl_topology_set_overheads(builder, a, change == 4, 0);
-        pccl_topology_set_origin(builder, change == 5 ? PCCL_ORIGIN_MEASURED : PCCL_ORIGIN_DECLARED);
+        pccl_topology_set_origins(builder, PCCL_ORIGIN_DECLARED,
+                                  change == 5 ? PCCL_ORIGIN_MEASURED : PCCL_ORIGIN_DECLARED);
         pccl_topology_add_link(builder, a, s, 1, 2, PCCL_NONE);
         pccl_topology_add_link(builder, s, b, 1, change == 6 ? 3 : 2, PCCL_NONE);
         pccl_topology_set_routing(builder, change == 7 ? PCCL_ROUTING_SHORTEST : PCCL_ROUTING_NONE);
@@ -117,7 +118,7 @@ enum breakage {
     NEGATIVE_TIME,
     OVERHEAD_OF_SWITCH,
     NEGATIVE_OVERHEAD,
-    TABLE_BY_HAND,
+    TABLE_OF_LINKS,
     ORDER_WITHOUT_GRID,
     GRID_TOO_SMALL,
     GRID_TOO_LARGE,
@@ -133,7 +134,7 @@ static void test_builder_refuses(void **state)
         [NO_DEVICES] = "no devices", [SAME_NAME] = "\"a\"", [SWITCH_NAME] = "\"a\"", [EMPTY_NAME] = "empty name",
         [SELF_LINK] = "a to itself", [UNKNOWN_END] = "9", [NEGATIVE_LATENCY] = "-1 ps", [HUGE_LATENCY] = "latency",
         [NEGATIVE_TIME] = "per MiB", [OVERHEAD_OF_SWITCH] = "no device", [NEGATIVE_OVERHEAD] = "-5",
-        [TABLE_BY_HAND] = "routing", [ORDER_WITHOUT_GRID] = "grid", [GRID_TOO_SMALL] = "grid of 1 ",
+        [TABLE_OF_LINKS] = "does not leave it", [ORDER_WITHOUT_GRID] = "grid", [GRID_TOO_SMALL] = "grid of 1 ",
         [GRID_TOO_LARGE] = "at least 3", [GRID_OF_ZERO] = "extent 0", [TOO_MANY_DIMENSIONS] = "17 dimensions",
     };
     for (int breakage = 0; breakage < NUM_BREAKAGES; breakage++) {
@@ -157,7 +158,10 @@ static void test_builder_refuses(void **state)
         if (breakage >= GRID_TOO_SMALL) {
             pccl_topology_set_grid(builder, breakage == TOO_MANY_DIMENSIONS ? 17 : 2, extents, wraps);
         }
-        pccl_topology_set_routing(builder, breakage == TABLE_BY_HAND        ? PCCL_ROUTING_TABLE
+        if (breakage == TABLE_OF_LINKS) {
+            pccl_topology_add_route(builder, b, a, 0);
+        }
+        pccl_topology_set_routing(builder, breakage == TABLE_OF_LINKS       ? PCCL_ROUTING_TABLE
                                            : breakage == ORDER_WITHOUT_GRID ? PCCL_ROUTING_DIMENSION_ORDER
                                                                             : PCCL_ROUTING_NONE);
         assert_int_equal(pccl_topology_finish(builder, &topology, &error), PCCL_ERR_INVALID);

@@ -78,9 +78,9 @@ static void test_round_trip_of_oddities(void **state)
     uint32_t a = pccl_topology_add_device(builder, "a\n\"\\/ \xc3\xa9"), b = pccl_topology_add_device(builder, "b");
     uint32_t s = pccl_topology_add_switch(builder, "s", true);
     pccl_topology_set_overheads(builder, a, 1, 2);
-    pccl_topology_set_origin(builder, PCCL_ORIGIN_MEASURED);
+    pccl_topology_set_origins(builder, PCCL_ORIGIN_MEASURED, PCCL_ORIGIN_MEASURED);
     pccl_topology_add_link(builder, a, s, 1, INT64_C(1048576000000000000), 9);
-    pccl_topology_set_origin(builder, PCCL_ORIGIN_DEFAULT);
+    pccl_topology_set_origins(builder, PCCL_ORIGIN_DEFAULT, PCCL_ORIGIN_DECLARED);
     pccl_topology_add_link(builder, s, b, (INT64_C(1) << 38), INT64_C(9007199254740993), PCCL_NONE);
     pccl_topology_add_link(builder, b, s, 0, 0, 9);
     pccl_topology_add_link(builder, b, a, 0, 0, 9);
@@ -125,11 +125,14 @@ static void test_every_key(void **state)
     static const struct {
         uint32_t source, target;
         int64_t latency_ps, ps_per_mib;
-        uint32_t capacity, origin;
+        uint32_t capacity, latency_origin, bandwidth_origin;
     } links[] = {
-        {0, 4, 1000000, 1048576000, 0, PCCL_ORIGIN_DECLARED}, {4, 0, 1000000, 1048576000, 0, PCCL_ORIGIN_DECLARED},
-        {5, 1, 500000, 83886080, 1, PCCL_ORIGIN_DEFAULT},     {2, 3, 7, 8, 0, PCCL_ORIGIN_MEASURED},
-        {4, 5, 0, 83886080, 2, PCCL_ORIGIN_DECLARED},         {5, 4, 0, 83886080, 3, PCCL_ORIGIN_DECLARED},
+        {0, 4, 1000000, 1048576000, 0, PCCL_ORIGIN_DECLARED, PCCL_ORIGIN_DECLARED},
+        {4, 0, 1000000, 1048576000, 0, PCCL_ORIGIN_DECLARED, PCCL_ORIGIN_DECLARED},
+        {5, 1, 500000, 83886080, 1, PCCL_ORIGIN_DEFAULT, PCCL_ORIGIN_DEFAULT},
+        {2, 3, 7, 8, 0, PCCL_ORIGIN_MEASURED, PCCL_ORIGIN_MEASURED},
+        {4, 5, 0, 83886080, 2, PCCL_ORIGIN_DECLARED, PCCL_ORIGIN_DEFAULT},
+        {5, 4, 0, 83886080, 3, PCCL_ORIGIN_DECLARED, PCCL_ORIGIN_DEFAULT},
     };
     static const int64_t overheads[4][2] = {{3000000, 3000000}, {1000000, 1000000}, {2000000, 3000000}, {5, 6}};
     assert_string_equal(topology->name, "n");
@@ -140,7 +143,8 @@ static void test_every_key(void **state)
         assert_int_equal(topology->links[l].latency_ps, links[l].latency_ps);
         assert_int_equal(topology->links[l].ps_per_mib, links[l].ps_per_mib);
         assert_int_equal(topology->links[l].capacity, links[l].capacity);
-        assert_int_equal(topology->links[l].origin, links[l].origin);
+        assert_int_equal(topology->links[l].latency_origin, links[l].latency_origin);
+        assert_int_equal(topology->links[l].bandwidth_origin, links[l].bandwidth_origin);
     }
     for (uint32_t d = 0; d < 4; d++) {
         assert_int_equal(topology->vertices[d].send_overhead_ps, overheads[d][0]);
@@ -226,7 +230,8 @@ static void test_refusals(void **state)
         {LINKED(", \"capacity\": 3"), "links[0].capacity: expected a string"},
         {LINKED(", \"duplex\": 1"), "links[0].duplex: expected true or false"},
         {LINKED(", \"speed\": 1"), "links[0]: unknown key \"speed\""},
-        {"{\"devices\": 2, \"routing\": \"table\"}", "routing: is \"table\""},
+        {"{\"devices\": 2, \"routing\": \"table\"}", "routes: missing"},
+        {"{\"devices\": 2, \"routing\": \"tables\"}", "routing: is \"tables\""},
         {"{\"devices\": 2, \"routing\": \"dimension-order\"}", "dimension-order routing needs"},
         {"{\"devices\": 2, \"dimensions\": []}", "dimensions: has 0 elements"},
         {"{\"devices\": 2, \"dimensions\": [0]}", "dimensions: element 0"},
@@ -275,16 +280,13 @@ static void test_cut_short_anywhere(void **state)
 static void test_files_that_cannot_be(void **state)
 {
     (void)state;
-    struct pccl_topology *topology = open_topology("star:2"), *reversed = NULL, *none = NULL;
+    struct pccl_topology *topology = open_topology("star:2"), *none = NULL;
     struct pccl_error error;
     assert_int_equal(pccl_topology_read("/nonexistent/t.json", &none, &error), PCCL_ERR_IO);
     assert_non_null(strstr(error.message, "/nonexistent/t.json"));
     assert_int_equal(pccl_topology_read("/", &none, &error), PCCL_ERR_IO);
     assert_int_equal(pccl_topology_create("nonexistent.json", &none, &error), PCCL_ERR_IO);
     assert_int_equal(pccl_topology_write(topology, "/nonexistent/t.json", &error), PCCL_ERR_IO);
-    assert_int_equal(pccl_topology_reverse(topology, &reversed, NULL), 0);
-    assert_int_equal(pccl_topology_write(reversed, path, &error), PCCL_ERR_UNSUPPORTED);
-    pccl_topology_free(reversed);
     pccl_topology_free(topology);
 }
 

@@ -7,7 +7,6 @@
 #pragma GCC visibility push(default) /* what the shared library shows */
 
 int pccl_topology_read(const char *path, struct pccl_topology **topology, struct pccl_error *error);
-/* PCCL_ERR_UNSUPPORTED for a reversed topology: write the original. */
 int pccl_topology_write(const struct pccl_topology *topology, const char *path, struct pccl_error *error);
 /* A list of directed links in comma-separated columns: src, dst (vertex numbers), GBps, and optionally alpha_us,
  * src_is_switch and dst_is_switch, or src_is_gpu and dst_is_gpu (0 or 1). Other columns may select rows: filter is NULL or
