@@ -41,7 +41,7 @@ static void print_origins(const struct pccl_topology *topology)
         bandwidth[topology->links[l].bandwidth_origin]++;
     }
     if (memcmp(latency, bandwidth, sizeof latency) == 0) {
-        printf("costs       of %u links measured, %u declared, %u default\n", latency[PCCL_ORIGIN_MEASURED],
+        printf("costs       %u links measured, %u declared, %u default\n", latency[PCCL_ORIGIN_MEASURED],
                latency[PCCL_ORIGIN_DECLARED], latency[PCCL_ORIGIN_DEFAULT]);
         return;
     }

@@ -59,6 +59,7 @@ struct tree_builder {
     struct pccl__placement *placement;
     uint32_t num_vertices, num_links; /* added so far */
     bool inside_overheads; /* some level inside hosts says them */
+    struct pccl_class inside[PCCL_NUM_LEVELS]; /* the fabric's, gaps filled */
     uint32_t inside_class; /* number of the first of PCCL_NUM_LEVELS classes for the inside of hosts */
 };
 
@@ -78,13 +79,12 @@ static int compare_seats(const void *a, const void *b)
 static void hang(struct tree_builder *tree, uint32_t vertex, enum pccl_level level, uint32_t above,
                  enum pccl_level above_level, bool alone)
 {
-    const struct pccl_class *inside = tree->placement->fabric->inside, *costs = &inside[above_level];
+    const struct pccl_class *inside = tree->inside, *costs = &inside[above_level];
     int64_t latency_ps = costs->latency_ps, below_ps = level == PCCL_LEVEL_RANK ? 0 : inside[level].latency_ps;
     bool own_end = level == PCCL_LEVEL_RANK && inside[level].ps_per_mib > costs->ps_per_mib;
-    latency_ps = alone || below_ps > latency_ps ? 0 : latency_ps - below_ps;
     struct pccl_link up = {.source = vertex,
                            .target = above,
-                           .latency_ps = latency_ps - latency_ps / 2,
+                           .latency_ps = alone ? 0 : (latency_ps + 1) / 2 - (below_ps + 1) / 2,
                            .ps_per_mib = alone ? 0 : own_end ? inside[level].ps_per_mib : costs->ps_per_mib,
                            .capacity = PCCL_NONE,
                            .link_class = alone ? PCCL_NO_CLASS : (uint16_t)(tree->inside_class + above_level),
@@ -93,7 +93,7 @@ static void hang(struct tree_builder *tree, uint32_t vertex, enum pccl_level lev
     struct pccl_link down = up;
     down.source = above;
     down.target = vertex;
-    down.latency_ps = latency_ps / 2;
+    down.latency_ps = alone ? 0 : latency_ps / 2 - below_ps / 2;
     pccl__topology_add(tree->builder, &up);
     pccl__topology_add(tree->builder, &down);
     tree->placement->up_link[vertex] = tree->num_links++;
@@ -202,6 +202,24 @@ static int64_t find_overhead(const struct pccl_topology *fabric, int level, bool
     return -1;
 }
 
+/* What the levels inside hosts cost where some say no overhead, or a lower latency than a level within them. */
+static void fill_inside(struct tree_builder *tree)
+{
+    const struct pccl_topology *fabric = tree->placement->fabric;
+    int64_t least_ps = 0;
+    for (int level = PCCL_LEVEL_RANK - 1; level >= 0; level--) {
+        struct pccl_class *costs = &tree->inside[level];
+        *costs = fabric->inside[level];
+        least_ps = costs->latency_ps > least_ps ? costs->latency_ps : least_ps;
+        costs->latency_ps = least_ps;
+        costs->send_overhead_ps = find_overhead(fabric, level, true);
+        costs->receive_overhead_ps = find_overhead(fabric, level, false);
+        tree->inside_overheads =
+            tree->inside_overheads || costs->send_overhead_ps >= 0 || costs->receive_overhead_ps >= 0;
+    }
+    tree->inside[PCCL_LEVEL_RANK] = fabric->inside[PCCL_LEVEL_RANK];
+}
+
 /* Ranks become devices, the vertices of the fabric become switches, and its links keep their numbers. */
 static void add_fabric(struct tree_builder *tree, uint32_t num_ranks)
 {
@@ -221,10 +239,7 @@ static void add_fabric(struct tree_builder *tree, uint32_t num_ranks)
     }
     tree->inside_class = fabric->num_classes;
     for (int level = 0; level < PCCL_NUM_LEVELS; level++) {
-        struct pccl_class costs = fabric->inside[level];
-        costs.send_overhead_ps = find_overhead(fabric, level, true);
-        costs.receive_overhead_ps = find_overhead(fabric, level, false);
-        pccl_topology_add_class(tree->builder, &costs);
+        pccl_topology_add_class(tree->builder, &tree->inside[level]);
     }
     struct end_class *known = NULL;
     uint32_t num_known = 0, capacity = 0;
@@ -287,10 +302,7 @@ static int place_shared(const struct pccl_topology *fabric, const struct pccl_pl
     char name[640];
     snprintf(name, sizeof name, "%" PRIu32 " ranks on %.512s", num_ranks, fabric->name);
     tree.builder = pccl_topology_builder_new(name);
-    for (int level = 0; level < PCCL_LEVEL_RANK; level++) {
-        tree.inside_overheads = tree.inside_overheads || fabric->inside[level].send_overhead_ps >= 0 ||
-                                fabric->inside[level].receive_overhead_ps >= 0;
-    }
+    fill_inside(&tree);
     add_fabric(&tree, num_ranks);
     add_trees(&tree, seats, num_ranks);
     return pccl__topology_finish_placed(tree.builder, tree.placement, topology, error);
