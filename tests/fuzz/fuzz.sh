@@ -17,7 +17,7 @@ for target in ${*:-topology csv generator group demand schedule}; do
         "$here"/target_$target.c $library $command_line -lcjson -lhwloc -lm || exit 1
     mkdir -p new_$target
     case $target in topology | demand | schedule) dictionary=-dict=$here/json.dict ;; *) dictionary= ;; esac
-    nice -n 10 ./fuzz_$target $dictionary -max_total_time="$seconds" -timeout=100 -rss_limit_mb=2048 -max_len=8192 \
+    nice -n 10 ./fuzz_$target $dictionary -max_total_time="$seconds" -timeout=1200 -rss_limit_mb=2048 -max_len=8192 \
         -print_final_stats=1 new_$target "$here/corpus/$target" 2>fuzz_$target.log || status=1
     grep -E '^(SUMMARY|stat::number_of_executed_units|artifact_prefix)' fuzz_$target.log | sed "s/^/fuzz_$target: /"
 done
