@@ -195,6 +195,7 @@ static const struct {
     FIELD(collectives, "coll_pccl_collectives, or what the default components serve,"),
     FIELD(max_ranks, "coll_pccl_max_ranks"),
     FIELD(message_limit, "coll_pccl_message_limit"),
+    FIELD(reproducible, "coll_pccl_reproducible"),
     FIELD(fabric, "the contents of the topology file"),
 #undef FIELD
 };
@@ -221,6 +222,7 @@ static void fill_record(struct coll_pccl_record *record, uint64_t installed, con
     record->collectives = installed;
     record->max_ranks = (uint64_t)coll_pccl_parameters.max_ranks;
     record->message_limit = (uint64_t)coll_pccl_parameters.message_limit;
+    record->reproducible = (uint64_t)coll_pccl_parameters.reproducible;
     record->fabric = fabric ? fabric->digest : 0;
     coll_pccl_place_find(record->host, &record->place);
 }

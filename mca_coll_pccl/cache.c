@@ -30,7 +30,8 @@ static struct coll_pccl_plan **bucket_of(const struct coll_pccl_key *key)
 static bool is_same(const struct coll_pccl_key *a, const struct coll_pccl_key *b)
 {
     return a->digest == b->digest && a->collective == b->collective && a->band == b->band && a->root == b->root &&
-           a->ordered == b->ordered && a->direct == b->direct && a->num_ranks == b->num_ranks && a->rank == b->rank &&
+           a->ordered == b->ordered && a->reproducible == b->reproducible && a->direct == b->direct &&
+           a->num_ranks == b->num_ranks && a->rank == b->rank &&
            memcmp(a->devices, b->devices, a->num_ranks * sizeof *a->devices) == 0;
 }
 

@@ -2,7 +2,8 @@
  *
  * Bitwise equal results need more than one order of operands: Open MPI's two-operand and three-operand kernels differ
  * in which zero or NaN they keep, and their vector loops differ from their scalar remainders. So every rank reduces a
- * chunk by the two-operand kernel, whole or in blocks that leave the same remainder. */
+ * chunk by the two-operand kernel, whole or in blocks that leave the same remainder. Where results must not depend on
+ * how chunks are cut either, there are no remainders. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,10 @@
  * number of elements is a multiple of every vector length. */
 #define BLOCK_STEP_ELEMENTS 1024
 #define BLOCK_BYTES 16384
+
+/* Elements that fill vectors of any length, and the size of the largest predefined one. */
+#define FULL_ELEMENTS 64
+#define LARGEST_ELEMENT sizeof(long double _Complex)
 
 int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *target, const char *source, size_t units)
 {
@@ -35,6 +40,37 @@ static size_t block_elements(const struct coll_pccl_execution *execution, size_t
     return units < elements ? units : elements;
 }
 
+/* The last elements of a chunk among copies of one of them, so that the kernel's vector loop meets them too. */
+static void reduce_remainder(const struct coll_pccl_execution *execution, char *left, char *right, size_t units)
+{
+    char operand[FULL_ELEMENTS * LARGEST_ELEMENT] __attribute__((aligned(COLL_PCCL_ALIGNMENT)));
+    char result[FULL_ELEMENTS * LARGEST_ELEMENT] __attribute__((aligned(COLL_PCCL_ALIGNMENT)));
+    size_t bytes = execution->unit_bytes;
+    memcpy(operand, left, units * bytes);
+    memcpy(result, right, units * bytes);
+    for (size_t i = units; i < FULL_ELEMENTS; i++) {
+        memcpy(operand + i * bytes, operand, bytes);
+        memcpy(result + i * bytes, result, bytes);
+    }
+    ompi_op_reduce(execution->op, operand, result, FULL_ELEMENTS, execution->datatype);
+    memcpy(right, result, units * bytes);
+}
+
+/* right = left op right. The operators of MPI itself have vector loops for elements without gaps only. */
+static void run_kernel(const struct coll_pccl_execution *execution, char *left, char *right, size_t units)
+{
+    bool exact = coll_pccl_parameters.reproducible && ompi_op_is_intrinsic(execution->op) && execution->dense &&
+                 execution->unit_bytes <= LARGEST_ELEMENT;
+    size_t remainder = exact ? units % FULL_ELEMENTS : 0, full = units - remainder;
+    if (full > 0) {
+        ompi_op_reduce(execution->op, left, right, full, execution->datatype);
+    }
+    if (remainder > 0) {
+        size_t offset = full * execution->unit_bytes;
+        reduce_remainder(execution, left + offset, right + offset, remainder);
+    }
+}
+
 /* left = left op right, with right kept. */
 static int reduce_into_left(const struct coll_pccl_execution *execution, char *left, const char *right, size_t units)
 {
@@ -52,7 +88,7 @@ static int reduce_into_left(const struct coll_pccl_execution *execution, char *l
         ptrdiff_t offset = (ptrdiff_t)done * execution->extent;
         status = coll_pccl_local_copy(execution, block, right + offset, now);
         if (status == OMPI_SUCCESS) {
-            ompi_op_reduce(execution->op, left + offset, block, now, execution->datatype);
+            run_kernel(execution, left + offset, block, now);
             status = coll_pccl_local_copy(execution, left + offset, block, now);
         }
     }
@@ -73,7 +109,7 @@ static int reduce_apart(const struct coll_pccl_execution *execution, char *targe
         ptrdiff_t offset = (ptrdiff_t)done * execution->extent;
         status = coll_pccl_local_copy(execution, target + offset, right + offset, now);
         if (status == OMPI_SUCCESS) {
-            ompi_op_reduce(execution->op, left + offset, target + offset, now, execution->datatype);
+            run_kernel(execution, left + offset, target + offset, now);
         }
     }
     return status;
@@ -90,7 +126,7 @@ static int reduce(const struct coll_pccl_execution *execution, char *target, cha
     if (target != right) {
         return reduce_apart(execution, target, left, right, units);
     }
-    ompi_op_reduce(execution->op, left, right, units, execution->datatype);
+    run_kernel(execution, left, right, units);
     return OMPI_SUCCESS;
 }
 

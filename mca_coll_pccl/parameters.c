@@ -77,6 +77,10 @@ static const struct parameter parameters[] = {
      MCA_BASE_VAR_SCOPE_LOCAL,
      "MiB of temporary buffers that a process keeps from call to call (default 64). What goes beyond is allocated and "
      "freed in each call."},
+    {"reproducible", &coll_pccl_parameters.reproducible, NULL, 0, 1, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
+     "1: reductions combine their operands in an order that depends on nothing but the number of ranks, so that sums "
+     "of floating-point numbers are the same, bit by bit, whatever the placement, topology, root and size. They may take "
+     "longer. 0 (default): in the order that is fastest. Must be the same on all ranks."},
     {"agreement_timeout", &coll_pccl_parameters.agreement_timeout, NULL, 1, 3600, DEFAULT_AGREEMENT_TIMEOUT,
      OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
      "Seconds that MPI_Init waits for ranks in which pccl is off or missing before all ranks decline (default 10)."},

@@ -39,6 +39,7 @@ static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *co
         .band = band_of(call),
         .root = (uint32_t)call->root,
         .ordered = is_ordered(call),
+        .reproducible = call->op && coll_pccl_parameters.reproducible,
         .direct = row->sizes_private,
         .num_ranks = group->num_ranks,
         .rank = group->rank,
@@ -186,6 +187,31 @@ static int index_operations(struct coll_pccl_plan *plan)
     return PCCL_SUCCESS;
 }
 
+/* A plan as if all ranks were on one switch. */
+static int synthesize_on_switch(const struct pccl_request *request, const struct pccl_options *options,
+                                struct pccl_result **result, struct pccl_error *error)
+{
+    char name[32];
+    struct pccl_request own = *request;
+    struct pccl_topology *topology = NULL;
+    uint32_t *devices = malloc(request->num_ranks * sizeof *devices);
+    if (!devices) {
+        return PCCL_ERR_MEMORY;
+    }
+    for (uint32_t rank = 0; rank < request->num_ranks; rank++) {
+        devices[rank] = rank;
+    }
+    own.devices = devices;
+    snprintf(name, sizeof name, "star:%u", request->num_ranks);
+    int status = pccl_topology_create(name, &topology, error);
+    if (status == PCCL_SUCCESS) {
+        status = pccl_synthesize(topology, &own, options, result, error);
+    }
+    pccl_topology_free(topology);
+    free(devices);
+    return status;
+}
+
 static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm, struct pccl_error *error)
 {
     const struct coll_pccl_key *key = &plan->key;
@@ -196,11 +222,17 @@ static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *c
         .root = key->root,
         .bytes = key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band),
         .ordered = key->ordered,
+        .reproducible = key->reproducible,
         .direct = key->direct,
     };
     struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
     struct pccl_result *result = NULL;
     int status = pccl_synthesize(coll_pccl_world.topology, &request, &options, &result, error);
+    if (status == PCCL_ERR_UNSUPPORTED && key->reproducible) {
+        /* The fixed tree may need pairs that the topology joins only over others. MPI reaches every rank all the same,
+         * and the previous component would combine in another order. */
+        status = synthesize_on_switch(&request, &options, &result, error);
+    }
     if (status != PCCL_SUCCESS) {
         return status;
     }

@@ -13,6 +13,7 @@ struct coll_pccl_key {
     uint32_t band; /* octave of the block's bytes: 2^band .. 2^(band+1)-1; smaller sizes share the first band */
     uint32_t root;
     bool ordered;
+    bool reproducible; /* reductions by the fixed tree of demand.h */
     bool direct;
     uint32_t num_ranks, rank;
     const uint32_t *devices; /* [num_ranks] */

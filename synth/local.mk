@@ -72,6 +72,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/slots.h \
 	synth/algorithms/symmetry.c \
 	synth/algorithms/symmetry.h \
+	synth/algorithms/tournament.c \
+	synth/algorithms/tournament.h \
 	synth/algorithms/translation.c \
 	synth/algorithms/tree.c \
 	synth/algorithms/tree.h \
@@ -108,6 +110,8 @@ libpcclsynth_la_SOURCES = \
 	synth/check/bounding.h \
 	synth/check/expressions.c \
 	synth/check/expressions.h \
+	synth/check/fixed_tree.c \
+	synth/check/fixed_tree.h \
 	synth/check/nearest.c \
 	synth/check/nearest.h \
 	synth/check/programs.h \

@@ -25,7 +25,10 @@ struct pccl__problem {
     enum pccl_collective collective;
     uint32_t root;
     int64_t block_bytes;          /* largest block: what one chunk holds if it is not cut */
-    bool ordered;                 /* the operator does not commute (never set unless the collective reduces) */
+    bool ordered;                 /* operands combine in rank order, because the operator does not commute or because of
+                                     the next (neither is ever set unless the collective reduces) */
+    bool reproducible;            /* they combine by the fixed tree of demand.h */
+    bool apart;                   /* reproducible all-reduce: tournament.h combines, as the row being tried cannot */
     const char *method;           /* name of the row of the portfolio that is being tried; a schedule carries it */
     uint32_t variant;             /* what that row asks of its algorithm */
     struct pccl__routes *routes;  /* cache behind pccl__route, filled when a pair is first asked for */
@@ -131,6 +134,9 @@ typedef void pccl__gatherer(struct pccl__writer *writer, void *context);
  * (both, Rabenseifner), broadcast (scatter before it, van de Geijn), reduce (the mirror of that). */
 int pccl__gatherer_serve(const struct pccl__problem *problem, uint32_t pieces, pccl__gatherer *gather, void *context,
                          struct pccl_schedule **schedule, struct pccl_error *error);
+
+/* A phase in which the root gets block i of each rank i, for a reduce by blocks. */
+void pccl__gather_to_root(struct pccl__writer *writer);
 
 /* --- joining and reversing (reverse.c) ---------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* One all-gather, many collectives. */
-#include "algorithms/algorithm.h"
+#include "algorithms/tournament.h"
 #include "algorithms/tree.h"
 #include "base/array.h"
 #include "base/error.h"
@@ -19,6 +19,11 @@ static void scatter_from_root(struct pccl__writer *writer, enum pccl__phase phas
     pccl__tree_free(&tree);
 }
 
+void pccl__gather_to_root(struct pccl__writer *writer)
+{
+    scatter_from_root(writer, PCCL__MIRRORED_COPY);
+}
+
 int pccl__gatherer_serve(const struct pccl__problem *problem, uint32_t pieces, pccl__gatherer *gather, void *context,
                          struct pccl_schedule **schedule, struct pccl_error *error)
 {
@@ -32,12 +37,14 @@ int pccl__gatherer_serve(const struct pccl__problem *problem, uint32_t pieces, p
     if (problem->collective == PCCL_BROADCAST) {
         scatter_from_root(&writer, PCCL__FORWARD);
     }
-    if (pccl_collective_is_reduction(problem->collective)) {
+    if (problem->apart) {
+        pccl__tournament_write(&writer);
+    } else if (pccl_collective_is_reduction(problem->collective)) {
         pccl__writer_phase(&writer, PCCL__MIRRORED_REDUCE);
         gather(&writer, context);
     }
     if (problem->collective == PCCL_REDUCE) {
-        scatter_from_root(&writer, PCCL__MIRRORED_COPY);
+        pccl__gather_to_root(&writer);
     } else if (problem->collective != PCCL_REDUCE_SCATTER) {
         pccl__writer_phase(&writer, PCCL__FORWARD);
         gather(&writer, context);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "algorithms/tournament.h"
 #include "base/array.h"
 #include "base/error.h"
 
@@ -100,7 +101,9 @@ static int join(const struct pccl__problem *problem, uint32_t pieces, pccl__algo
     struct pccl_demand *demand = NULL;
     int status = run(problem, problem->topology, &spreading, pieces, spread, &gathered, error);
     if (status == 0) {
-        status = mirror(problem, &spreading, &reducing, pieces, spread, gathered, &scattered, error);
+        status = problem->apart
+                     ? run(problem, problem->topology, &reducing, pieces, pccl__tournament_algorithm, &scattered, error)
+                     : mirror(problem, &spreading, &reducing, pieces, spread, gathered, &scattered, error);
     }
     if (status == 0) {
         status = pccl_demand_create(problem->request, (uint32_t)num_blocks, &demand, error);
@@ -190,7 +193,7 @@ int pccl__mirror_serve(const struct pccl__problem *problem, uint32_t pieces, pcc
     if (!custom && !pccl_collective_is_reduction(problem->collective)) {
         return spread(problem, pieces, schedule, error);
     }
-    if (problem->ordered) {
+    if (problem->ordered && !problem->apart) {
         return pccl__reject(error, "does not combine in rank order, as the operator needs");
     }
     if (custom) {

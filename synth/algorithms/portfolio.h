@@ -24,6 +24,8 @@ enum pccl__cut {
 #define PCCL__DENSE_UNROOTED 16u /* the same, but n - 1 for rooted collectives */
 #define PCCL__PLANNED 32u       /* searches message by message: slow to make */
 #define PCCL__FALLBACK 4u       /* at first use tried only if nothing else serves */
+#define PCCL__KEEPS_TREE 64u    /* combines by the fixed tree where that is asked for */
+#define PCCL__GATHERS_APART 128u /* an all-gather, which a reduce-scatter by the fixed tree makes an all-reduce */
 
 struct pccl__row {
     const char *method;

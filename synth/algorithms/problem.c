@@ -92,10 +92,10 @@ int pccl__problem_open(struct pccl__problem *problem, const struct pccl_topology
     problem->collective = request->collective;
     problem->root = pccl_collective_is_rooted(request->collective) ? request->root : 0;
     problem->block_bytes = largest_block(request);
-    if (request->collective == PCCL_CUSTOM) {
-        problem->ordered = request->custom->reduces && request->custom->ordered;
-    } else {
-        problem->ordered = request->ordered && pccl_collective_is_reduction(request->collective);
+    const struct pccl_demand *custom = request->collective == PCCL_CUSTOM ? request->custom : NULL;
+    if (custom != NULL ? custom->reduces : pccl_collective_is_reduction(request->collective)) {
+        problem->reproducible = request->reproducible || (custom != NULL && custom->reproducible);
+        problem->ordered = problem->reproducible || (custom != NULL ? custom->ordered : request->ordered);
     }
     problem->routes = pccl__array_new(1, sizeof *problem->routes);
     if (problem->routes == NULL) {

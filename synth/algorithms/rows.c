@@ -7,6 +7,7 @@
 #include "algorithms/multicast.h"
 #include "algorithms/portfolio.h"
 #include "algorithms/symmetry.h"
+#include "algorithms/tournament.h"
 #include "algorithms/tree.h"
 #include "algorithms/unicast.h"
 
@@ -29,6 +30,8 @@
 #define DENSE PCCL__DENSE
 #define UNROOTED PCCL__DENSE_UNROOTED
 #define PLANNED PCCL__PLANNED
+#define TREED (PCCL__KEEPS_TREE | PCCL__SERVES_ORDERED)
+#define APART PCCL__GATHERS_APART
 #define WHOLE PCCL__WHOLE
 #define HALVES PCCL__HALVES
 #define REFINED PCCL__REFINED
@@ -53,6 +56,8 @@
 #define SYMMETRY pccl__symmetry_algorithm, pccl__estimate_symmetry
 #define CIRCUITS pccl__circuits_algorithm, pccl__estimate_circuits
 
+#define TOURNAMENT pccl__tournament_algorithm, pccl__estimate_tournament
+
 #define MULTICAST pccl__multicast_algorithm, pccl__estimate_multicast
 
 #define RANK(kind) PCCL__VARIANT(kind, PCCL__BY_RANK)
@@ -65,38 +70,40 @@ const struct pccl__row pccl__rows[] = {
     {"pairwise", AG | A2A | RS | AR, DIRECT | DENSE, WHOLE, SPREAD, RANK(PCCL__XOR)},
     {"flat", BC | RED | GA | SC, ORDERED | DIRECT, WHOLE, TREE, RANK(PCCL__FLAT)},
     {"flat:twice", AG | AR | BAR | RS, ORDERED, WHOLE, TREE, RANK(PCCL__FLAT)},
-    {"doubling:vector", AR, ORDERED, WHOLE, VECTOR, RANK(PCCL__DOUBLING)},
-    {"doubling", GATHERS | BAR, ORDERED, WHOLE, EXCHANGE, RANK(PCCL__DOUBLING)},
-    {"doubling:folded", RS | AR, ORDERED, WHOLE, FOLD, RANK(PCCL__DOUBLING)},
-    {"bruck", GATHERS | BAR, 0, WHOLE, EXCHANGE, RANK(PCCL__BRUCK)},
-    {"bruck:place", GATHERS | BAR, 0, WHOLE, EXCHANGE, PLACE(PCCL__BRUCK)},
-    {"swing", GATHERS | BAR, 0, WHOLE, EXCHANGE, RANK(PCCL__SWING)},
-    {"swing:place", GATHERS | BAR, 0, WHOLE, EXCHANGE, PLACE(PCCL__SWING)},
+    {"doubling:vector", AR, TREED, WHOLE, VECTOR, RANK(PCCL__DOUBLING)},
+    {"doubling", GATHERS | BAR, TREED, WHOLE, EXCHANGE, RANK(PCCL__DOUBLING)},
+    {"doubling:folded", RS | AR, TREED, WHOLE, FOLD, RANK(PCCL__DOUBLING)},
+    {"bruck", GATHERS | BAR, APART, WHOLE, EXCHANGE, RANK(PCCL__BRUCK)},
+    {"bruck:place", GATHERS | BAR, APART, WHOLE, EXCHANGE, PLACE(PCCL__BRUCK)},
+    {"swing", GATHERS | BAR, APART, WHOLE, EXCHANGE, RANK(PCCL__SWING)},
+    {"swing:place", GATHERS | BAR, APART, WHOLE, EXCHANGE, PLACE(PCCL__SWING)},
     {"bruck:alltoall", A2A, 0, WHOLE, TRANSPOSE, RANK(PCCL__BRUCK)},
     {"doubling:alltoall", A2A, 0, WHOLE, TRANSPOSE, RANK(PCCL__DOUBLING)},
-    {"binomial", BC | RED | GA | SC | AG | AR | RS | BAR, ORDERED, WHOLE, TREE, RANK(PCCL__BINOMIAL)},
+    {"binomial", BC | RED | GA | SC | AG | AR | RS | BAR, TREED, WHOLE, TREE, RANK(PCCL__BINOMIAL)},
     {"binomial:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINOMIAL)},
     {"bine", BC | RED | GA | SC | AR, 0, WHOLE, TREE, RANK(PCCL__BINE)},
     {"bine:place", BC | RED | GA | SC | AR, 0, WHOLE, TREE, PLACE(PCCL__BINE)},
-    {"dimensions", GATHERS, 0, WHOLE, DIMENSIONS, PCCL__TOGETHER},
-    {"dimensions:split", GATHERS, UNROOTED, WHOLE, DIMENSIONS, PCCL__SPLIT},
-    {"doubling:scan", PRE, ORDERED, WHOLE, PREFIX, PCCL__PREFIX_DOUBLING},
+    {"tournament", RED | RS | AR, TREED | DENSE | UNROOTED, PIPELINED, TOURNAMENT, PCCL__WHOLE_BLOCKS},
+    {"tournament:scattered", RED, TREED | DENSE, PIPELINED, TOURNAMENT, PCCL__SCATTERED},
+    {"dimensions", GATHERS, APART, WHOLE, DIMENSIONS, PCCL__TOGETHER},
+    {"dimensions:split", GATHERS, UNROOTED | APART, WHOLE, DIMENSIONS, PCCL__SPLIT},
+    {"doubling:scan", PRE, TREED, WHOLE, PREFIX, PCCL__PREFIX_DOUBLING},
     {"chain:scan", PRE, ORDERED, PIPELINED, PREFIX, PCCL__PREFIX_CHAIN},
     {"spread:scan", PRE, ORDERED | DENSE, WHOLE, PREFIX, PCCL__PREFIX_SPREAD},
     {"greedy", AG | RS | AR | BAR, 0, WHOLE, GREEDY, RANK(PCCL__BRUCK)},
     {"greedy:tree", BC | RED | AR, 0, WHOLE, GREEDY_TREE, RANK(PCCL__BINOMIAL)},
-    {"ring:rank", GATHERS, DENSE, PIPELINED, RING, RANK(PCCL__ONE_WAY)},
-    {"ring:place", GATHERS, DENSE, PIPELINED, RING, PLACE(PCCL__ONE_WAY)},
-    {"ring:both-ways", GATHERS, DENSE, HALVES, RING, PLACE(PCCL__BOTH_WAYS)},
+    {"ring:rank", GATHERS, DENSE | APART, PIPELINED, RING, RANK(PCCL__ONE_WAY)},
+    {"ring:place", GATHERS, DENSE | APART, PIPELINED, RING, PLACE(PCCL__ONE_WAY)},
+    {"ring:both-ways", GATHERS, DENSE | APART, HALVES, RING, PLACE(PCCL__BOTH_WAYS)},
     {"chain:rank", BC | RED | AR, ORDERED, PIPELINED, TREE, RANK(PCCL__CHAIN)},
     {"chain:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__CHAIN)},
     {"binary", BC | RED | AR, ORDERED, PIPELINED, TREE, RANK(PCCL__BINARY)},
     {"binary:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__BINARY)},
     {"twins", BC | RED | AR, 0, HALVES, TREE, RANK(PCCL__TWINS)},
     {"twins:place", BC | RED | AR, 0, HALVES, TREE, PLACE(PCCL__TWINS)},
-    {"matching", GATHERS | BAR, UNROOTED | PLANNED, PIPELINED, MATCHING, PCCL__CLUSTERED},
-    {"matching:filling", GATHERS | BAR, UNROOTED | PLANNED, PIPELINED, MATCHING, PCCL__FILLING},
-    {"matching:eager", GATHERS | BAR, UNROOTED | PLANNED, PIPELINED, MATCHING, PCCL__EAGER},
+    {"matching", GATHERS | BAR, UNROOTED | PLANNED | APART, PIPELINED, MATCHING, PCCL__CLUSTERED},
+    {"matching:filling", GATHERS | BAR, UNROOTED | PLANNED | APART, PIPELINED, MATCHING, PCCL__FILLING},
+    {"matching:eager", GATHERS | BAR, UNROOTED | PLANNED | APART, PIPELINED, MATCHING, PCCL__EAGER},
     {"lines", A2A, UNROOTED, WHOLE, LINES, 0},
     {"symmetry", A2A, UNROOTED, WHOLE, SYMMETRY, 0},
     {"circuits:folded", A2A, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_FOLDED},
@@ -112,10 +119,23 @@ const struct pccl__row pccl__rows[] = {
 
 const uint32_t pccl__num_rows = sizeof pccl__rows / sizeof pccl__rows[0];
 
+/* A row whose all-gather serves, while another algorithm has to combine. */
+static bool needs_apart(const struct pccl__problem *problem, uint32_t row)
+{
+    return problem->reproducible && problem->collective == PCCL_ALLREDUCE && !problem->request->direct &&
+           (pccl__rows[row].flags & APART) != 0;
+}
+
 const char *pccl__row_refusal(const struct pccl__problem *problem, uint32_t row)
 {
     if ((pccl__rows[row].collectives >> problem->collective & 1) == 0) {
         return "serves other collectives";
+    }
+    if (needs_apart(problem, row)) {
+        return NULL;
+    }
+    if (problem->reproducible && (pccl__rows[row].flags & PCCL__KEEPS_TREE) == 0) {
+        return "does not combine by the fixed tree of reproducible reductions";
     }
     if (problem->ordered && (pccl__rows[row].flags & ORDERED) == 0) {
         return "does not combine in rank order, as the operator needs";
@@ -136,6 +156,7 @@ int pccl__row_make(struct pccl__problem *problem, uint32_t row, uint32_t pieces,
     }
     problem->method = pccl__rows[row].method;
     problem->variant = pccl__rows[row].variant;
+    problem->apart = needs_apart(problem, row);
     return pccl__rows[row].run(problem, pieces, schedule, error);
 }
 

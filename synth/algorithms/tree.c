@@ -124,6 +124,30 @@ static int lay_bine(struct growth *growth, const uint32_t *rank_at, uint32_t *po
     return reached == n ? 0 : pccl__reject(error, "signed distances do not reach every rank of a group this large");
 }
 
+/* Binomial by the fixed tree of demand.h: one of each pair of ranks that come first stands for both, and these are
+ * numbered relative to the root's by exclusive or, so that every interval has its result where the tree needs it. */
+static void lay_fixed(struct growth *growth)
+{
+    struct pccl__tree *tree = growth->tree;
+    uint32_t n = tree->num_ranks, power = 1;
+    while (power <= n / 2) {
+        power *= 2;
+    }
+    uint32_t pairs = n - power, root = tree->root, root_leaf = root < 2 * pairs ? root / 2 : root - pairs;
+    for (uint32_t v = 0; v < power; v++) {
+        uint32_t leaf = v ^ root_leaf, parent_leaf = (v & (v - 1)) ^ root_leaf;
+        uint32_t rank = leaf >= pairs ? leaf + pairs : v == 0 ? root : 2 * leaf;
+        if (v > 0) {
+            uint32_t parent = parent_leaf >= pairs ? parent_leaf + pairs : 2 * parent_leaf;
+            tree->parent[rank] = parent_leaf == root_leaf ? root : parent;
+            growth->key[rank] = v;
+        }
+        if (leaf < pairs) {
+            tree->parent[rank ^ 1] = rank;
+        }
+    }
+}
+
 /* Nearest pairs first (Prim): fewest links, then least deep, then smallest rank. */
 static int lay_spanning(struct growth *growth, uint32_t *depth, uint32_t *links, struct pccl_error *error)
 {
@@ -225,7 +249,9 @@ static int grow(struct growth *growth, enum pccl__shape shape, const uint32_t *o
         place_from_root(tree, order, rank_at);
         return lay_bine(growth, rank_at, rest, error);
     }
-    if (growth->problem->ordered) {
+    if (growth->problem->reproducible && shape == PCCL__BINOMIAL) {
+        lay_fixed(growth);
+    } else if (growth->problem->ordered) {
         lay_ordered(growth, shape, rank_at, rest);
     } else {
         place_from_root(tree, order, rank_at);

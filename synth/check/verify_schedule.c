@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "check/expressions.h"
+#include "check/fixed_tree.h"
 
 /* A value: what a vertex holds of the chunk at hand. Plain chunks: HELD; reductions: an expression. */
 #define HELD 0
@@ -25,6 +25,7 @@ struct replay {
     uint32_t carried_room;
     struct pccl__expressions expressions;
     uint32_t num_leaves; /* its first so many nodes are contributions, which are the same for every chunk */
+    struct pccl__fixed_tree tree; /* of a reproducible demand */
 };
 
 /* --- structure ---------------------------------------------------------------------------------------------------- */
@@ -316,6 +317,24 @@ static int check_targets(const struct replay *replay, uint32_t number)
     return 0;
 }
 
+static int check_tree(struct replay *replay, uint32_t number)
+{
+    const struct pccl_demand *demand = replay->schedule->demand;
+    const struct pccl_chunk *chunk = &demand->chunks[number];
+    if (!pccl__fixed_tree_grow(&replay->tree, &replay->expressions, demand, number, 0)) {
+        return pccl__fail_memory(replay->error);
+    }
+    for (uint32_t i = 0; i < chunk->num_targets; i++) {
+        uint32_t rank = demand->holders[chunk->first_target + i];
+        if (value_at(replay, number, demand->devices[rank]) != pccl__fixed_tree_value(&replay->tree, demand, rank)) {
+            return pccl__fail(replay->error, PCCL_ERR_VERIFY,
+                              "rank %u combines chunk %u in another order than by the fixed tree of ranks",
+                              rank, number);
+        }
+    }
+    return 0;
+}
+
 static int replay_chunk(struct replay *replay, uint32_t chunk)
 {
     const struct pccl_message *messages = replay->schedule->messages;
@@ -329,7 +348,8 @@ static int replay_chunk(struct replay *replay, uint32_t chunk)
         status = replay_step(replay, chunk, replay->entries + begin, end - begin);
         begin = end;
     }
-    return status == 0 ? check_targets(replay, chunk) : status;
+    status = status == 0 ? check_targets(replay, chunk) : status;
+    return status == 0 && replay->schedule->demand->reproducible ? check_tree(replay, chunk) : status;
 }
 
 /* --- all together ------------------------------------------------------------------------------------------------- */
@@ -356,7 +376,8 @@ static int open_replay(struct replay *replay)
         }
         replay->rank[demand->devices[i]] = i;
     }
-    return 0;
+    bool complete = !demand->reproducible || pccl__fixed_tree_open(&replay->tree, demand);
+    return complete ? 0 : pccl__fail_memory(replay->error);
 }
 
 int pccl_verify_schedule(const struct pccl_topology *topology, const struct pccl_schedule *schedule, bool relays,
@@ -379,6 +400,7 @@ int pccl_verify_schedule(const struct pccl_topology *topology, const struct pccl
     free(replay.value);
     free(replay.owner);
     free(replay.carried);
+    pccl__fixed_tree_close(&replay.tree);
     pccl__expressions_free(&replay.expressions);
     return status;
 }

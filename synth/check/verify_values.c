@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/bitset.h"
 #include "base/error.h"
-#include "check/expressions.h"
+#include "check/fixed_tree.h"
 #include "check/programs.h"
 
 enum progress { WAITING, READY, POSTED, DONE };
@@ -19,6 +19,7 @@ struct machine {
     size_t *first_place; /* [num_ranks + 1] into values */
     uint32_t *values;    /* of every place of every rank; 0: undefined; else chunk + 1 or expression + 1 */
     struct pccl__expressions expressions;
+    struct pccl__fixed_tree tree; /* of a reproducible demand */
     uint32_t *waits;        /* [all operations] */
     uint8_t *progress;      /* [all operations] enum progress */
     uint32_t *rank_of;      /* [all operations] */
@@ -265,15 +266,39 @@ static int check_target(const struct machine *machine, uint32_t chunk, uint32_t 
     return 0;
 }
 
-static int check_results(const struct machine *machine)
+static int check_tree(struct machine *machine, uint32_t number, uint32_t first_leaf)
+{
+    const struct pccl_demand *demand = machine->demand;
+    const struct pccl_chunk *chunk = &demand->chunks[number];
+    if (!pccl__fixed_tree_grow(&machine->tree, &machine->expressions, demand, number, first_leaf)) {
+        return pccl__fail_memory(machine->programs->error);
+    }
+    for (uint32_t i = 0; i < chunk->num_targets; i++) {
+        uint32_t rank = demand->holders[chunk->first_target + i];
+        pccl_slot slot = PCCL_SLOT(PCCL_OUTPUT, pccl_demand_output_slot(demand, number, rank));
+        if (*find_value(machine, rank, slot) != pccl__fixed_tree_value(&machine->tree, demand, rank) + 1) {
+            return pccl__fail(machine->programs->error, PCCL_ERR_VERIFY,
+                              "rank %u combines chunk %u in another order than by the fixed tree of ranks",
+                              rank, number);
+        }
+    }
+    return 0;
+}
+
+static int check_results(struct machine *machine)
 {
     const struct pccl_demand *demand = machine->demand;
     int status = 0;
+    uint32_t first_leaf = 0; /* contributions are the first expressions, in order of chunks and sources */
     for (uint32_t chunk = 0; chunk < demand->num_chunks && status == 0; chunk++) {
         uint32_t first = 0;
         for (uint32_t i = 0; i < demand->chunks[chunk].num_targets && status == 0; i++) {
             status = check_target(machine, chunk, demand->holders[demand->chunks[chunk].first_target + i], &first);
         }
+        if (status == 0 && demand->reproducible) {
+            status = check_tree(machine, chunk, first_leaf);
+        }
+        first_leaf += demand->chunks[chunk].num_sources;
     }
     return status;
 }
@@ -357,6 +382,9 @@ static int open_machine(struct machine *machine, uint32_t total)
     if (machine->values == NULL) {
         return PCCL_ERR_MEMORY;
     }
+    if (machine->demand->reproducible && !pccl__fixed_tree_open(&machine->tree, machine->demand)) {
+        return PCCL_ERR_MEMORY;
+    }
     if (machine->demand->collective != PCCL_BARRIER) {
         return start_values(machine);
     }
@@ -389,6 +417,7 @@ int pccl__programs_run(const struct pccl__programs *programs)
     free(machine.next_receive);
     free(machine.ready);
     free(machine.known);
+    pccl__fixed_tree_close(&machine.tree);
     pccl__expressions_free(&machine.expressions);
     return status;
 }

@@ -15,6 +15,7 @@ static const struct cli_option options[] = {
     {"root", 'r', "RANK", "root of a rooted collective (default: 0)"},
     {"relays", 0, NULL, "devices outside the group may pass data on"},
     {"ordered", 0, NULL, "the operator of a reduction does not commute"},
+    {"reproducible", 0, NULL, "reduce in an order that depends on nothing but the number of ranks"},
     {"method", 0, "NAME", "only methods whose name begins so; a wrong name lists them"},
     {"effort", 0, "LEVEL", "quick or thorough (default: thorough)"},
     {"seed", 0, "NUMBER", "seed of the restarts (default: 0)"},
@@ -98,8 +99,10 @@ static int read_collective(const struct cli_arguments *arguments, struct pccl_re
     }
     request->relays = cli_value(arguments, "relays") != NULL;
     request->ordered = cli_value(arguments, "ordered") != NULL;
-    if (request->ordered && !pccl_collective_is_reduction(request->collective)) {
-        cli_error("--ordered: %s does not reduce; expected it with a reduction or a scan only", text);
+    request->reproducible = cli_value(arguments, "reproducible") != NULL;
+    if ((request->ordered || request->reproducible) && !pccl_collective_is_reduction(request->collective)) {
+        cli_error("--%s: %s does not reduce; expected it with a reduction or a scan only",
+                  request->ordered ? "ordered" : "reproducible", text);
         return CLI_USAGE;
     }
     return CLI_OK;
@@ -156,7 +159,7 @@ static bool is_file(const char *collective)
 /* What to do from a file, which names the devices, sizes and root itself. */
 static int read_demand(const struct cli_arguments *arguments, struct job *job)
 {
-    static const char *const excluded[] = {"group", "size", "root", "ordered"};
+    static const char *const excluded[] = {"group", "size", "root", "ordered", "reproducible"};
     const char *path = cli_value(arguments, "collective");
     struct pccl_error error = {""};
     for (size_t i = 0; i < sizeof(excluded) / sizeof(excluded[0]); i++) {

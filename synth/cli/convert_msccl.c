@@ -47,7 +47,7 @@ static int check_demand(const struct pccl_demand *demand, struct pccl_error *err
     if (pccl_collective_is_prefix(demand->collective)) {
         return refuse(error, "it has no scans");
     }
-    if (demand->ordered) {
+    if (demand->ordered || demand->reproducible) {
         return refuse(error, "its reductions do not keep the order of the operands");
     }
     for (uint32_t c = 1; c < demand->num_chunks; c++) {

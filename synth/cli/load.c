@@ -197,7 +197,8 @@ int cli_request_of_demand(const struct pccl_demand *demand, struct pccl_request 
                                      .num_ranks = demand->num_ranks,
                                      .devices = demand->devices,
                                      .root = demand->root,
-                                     .ordered = demand->ordered};
+                                     .ordered = demand->ordered,
+                                     .reproducible = demand->reproducible};
     if (demand->collective == PCCL_CUSTOM) {
         request->custom = demand;
         return PCCL_SUCCESS;

@@ -245,6 +245,10 @@ static int read_scalars(struct reading *reading)
     if (status == 0) {
         status = pccl__json_bool(&reading->top, reading->object, "ordered", &reading->request.ordered, reading->error);
     }
+    if (status == 0) {
+        status = pccl__json_bool(&reading->top, reading->object, "reproducible", &reading->request.reproducible,
+                                 reading->error);
+    }
     reading->request.root = (uint32_t)root;
     return status;
 }
@@ -267,9 +271,9 @@ static int check_pieces(const struct reading *reading)
 
 static int read_all(struct reading *reading, bool whole_file)
 {
-    static const char *const keys[] = {"collective", "devices", "root",   "bytes",  "block_bytes", "pieces",
-                                       "ordered",    "reduces", "chunks", "format", "version"};
-    int status = pccl__json_object(&reading->top, reading->object, keys, whole_file ? 11 : 9, reading->error);
+    static const char *const keys[] = {"collective", "devices", "root",         "bytes",  "block_bytes", "pieces",
+                                       "ordered",    "reduces", "reproducible", "chunks", "format",      "version"};
+    int status = pccl__json_object(&reading->top, reading->object, keys, whole_file ? 12 : 10, reading->error);
     if (status == 0) {
         status = read_collective(reading);
     }
@@ -384,6 +388,9 @@ int pccl__demand_to_json(FILE *stream, const struct pccl_demand *demand)
     }
     fprintf(stream, ",\n  \"pieces\": %" PRIu32 ",\n  \"ordered\": %s", demand->pieces,
             demand->ordered ? "true" : "false");
+    if (demand->reproducible) {
+        fprintf(stream, ",\n  \"reproducible\": true");
+    }
     if (demand->collective == PCCL_CUSTOM) {
         put_chunks(stream, demand, block_bytes, num_blocks);
     } else {

@@ -397,6 +397,7 @@ int pccl_demand_create(const struct pccl_request *request, uint32_t pieces, stru
     made->pieces = pieces;
     made->reduces = custom ? request->custom->reduces : pccl_collective_is_reduction(request->collective);
     made->ordered = made->reduces && (request->ordered || (custom && request->custom->ordered));
+    made->reproducible = made->reduces && (request->reproducible || (custom && request->custom->reproducible));
     struct pccl_chunk *chunks = (struct pccl_chunk *)(uintptr_t)made->chunks;
     if (custom) {
         copy_pattern(request->custom, made, chunks);

@@ -378,7 +378,8 @@ static uint64_t digest_demand(uint64_t digest, const struct pccl_demand *demand)
     digest = pccl__digest_u32(digest, demand->num_ranks);
     digest = pccl__digest_u32(digest, demand->root);
     digest = pccl__digest_u32(digest, demand->pieces);
-    digest = pccl__digest_u32(digest, (uint32_t)demand->reduces << 1 | demand->ordered);
+    digest = pccl__digest_u32(digest, (uint32_t)demand->reproducible << 2 | (uint32_t)demand->reduces << 1 |
+                                          (uint32_t)demand->ordered);
     digest = pccl__digest_u32(digest, demand->num_chunks);
     for (uint32_t i = 0; i < demand->num_ranks; i++) {
         digest = pccl__digest_u32(digest, demand->devices[i]);

@@ -18,6 +18,12 @@ refuses "msccl barrier" 1 "barrier" "$PCCL" convert --to=msccl s.json -o refused
 [ ! -e refused.xml ] && echo "PASS nothing written" || echo "FAIL nothing written: refused.xml exists"
 check "synth ordered" 0 "$PCCL" synth -t ring:4 -c allreduce --ordered -o s.json
 refuses "msccl ordered" 1 "order" "$PCCL" convert --to=msccl s.json
+check "synth reproducible" 0 "$PCCL" synth -t ring:5 -c allreduce --reproducible -o s.json
+check "verify reproducible" 0 "$PCCL" verify s.json
+refuses "msccl reproducible" 1 "order" "$PCCL" convert --to=msccl s.json
+"$PCCL" synth -t ring:5 -c allreduce --method=ring -s 5MiB -o ring.json >/dev/null
+sed '/"digest"/d; s/"ordered": false/"ordered": false, "reproducible": true/' ring.json >claims.json
+refuses "verify a false claim" 1 "fixed tree" "$PCCL" verify claims.json
 check "synth odd size" 0 "$PCCL" synth -t ring:4 -c allgather -s 1000001 --method matching -o s.json
 "$PCCL" convert --to=msccl s.json >out 2>err
 [ $? -le 1 ] && echo "PASS msccl odd size" || echo "FAIL msccl odd size: $(cat err)"

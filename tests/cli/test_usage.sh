@@ -49,6 +49,7 @@ refuses "root out of range" 2 "expected 0 to 3" "$PCCL" synth -t ring:4 -c broad
 refuses "bad effort" 2 "expected quick or thorough" "$PCCL" synth -t ring:4 -c allgather --effort=lazy
 refuses "bad seed" 2 "seed" "$PCCL" synth -t ring:4 -c allgather --seed=x
 refuses "ordered allgather" 2 "does not reduce" "$PCCL" synth -t ring:4 -c allgather --ordered
+refuses "reproducible allgather" 2 "does not reduce" "$PCCL" synth -t ring:4 -c allgather --reproducible
 refuses "bad format" 2 "expected msccl or csv" "$PCCL" convert --to=xml x.json
 refuses "bad panel" 2 "expected load or time" "$PCCL" plot --only=links x.json
 refuses "bad generator" 2 "torus:4y4" "$PCCL" topology torus:4y4

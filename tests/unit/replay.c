@@ -22,7 +22,7 @@ static struct operand initial_operand(uint32_t rank, uint32_t chunk)
     return operand;
 }
 
-static struct operand combine(struct operand a, struct operand b, bool ordered)
+static struct operand combine(struct operand a, struct operand b, const struct pccl_demand *demand)
 {
     if (b.lowest < a.lowest) {
         struct operand swapped = a;
@@ -32,14 +32,75 @@ static struct operand combine(struct operand a, struct operand b, bool ordered)
     struct operand result = {.lowest = a.lowest};
     for (uint32_t i = 0; i < 4; i++) {
         uint32_t row = i / 2 * 2, column = i % 2;
-        result.entry[i] = ordered ? (a.entry[row] * b.entry[column] + a.entry[row + 1] * b.entry[column + 2]) % PRIME
-                                  : (a.entry[i] + b.entry[i]) % PRIME;
+        result.entry[i] =
+            demand->reproducible ? (a.entry[i] * a.entry[i] + 3 * b.entry[i] + 1) % PRIME
+            : demand->ordered    ? (a.entry[row] * b.entry[column] + a.entry[row + 1] * b.entry[column + 2]) % PRIME
+                                 : (a.entry[i] + b.entry[i]) % PRIME;
     }
     return result;
 }
 
-/* What a target of a chunk must hold: its source's operand, or all combined one after the other in rank order; in a
- * scan those up to the target's own, in an exscan those before it. */
+/* Rank `rank` alone, if it is a source of the chunk. */
+static struct operand leaf(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank)
+{
+    const struct pccl_chunk *about = &demand->chunks[chunk];
+    for (uint32_t i = 0; i < about->num_sources; i++) {
+        if (demand->holders[about->first_source + i] == rank) {
+            return initial_operand(rank, chunk);
+        }
+    }
+    return (struct operand){.lowest = PCCL_NONE};
+}
+
+static struct operand join(const struct pccl_demand *demand, struct operand left, struct operand right)
+{
+    return left.lowest == PCCL_NONE ? right : right.lowest == PCCL_NONE ? left : combine(left, right, demand);
+}
+
+/* The fixed tree below 2^height leaves from `first` on, the leaves below num_pairs being two ranks each. */
+static struct operand fixed_tree(const struct pccl_demand *demand, uint32_t chunk, uint32_t first, uint32_t height,
+                                 uint32_t num_pairs)
+{
+    if (height > 0) {
+        return join(demand, fixed_tree(demand, chunk, first, height - 1, num_pairs),
+                    fixed_tree(demand, chunk, first + (1u << (height - 1)), height - 1, num_pairs));
+    }
+    if (first >= num_pairs) {
+        return leaf(demand, chunk, first + num_pairs);
+    }
+    return join(demand, leaf(demand, chunk, 2 * first), leaf(demand, chunk, 2 * first + 1));
+}
+
+/* What a rank has after so many rounds of a reproducible scan or exscan. */
+static struct operand fixed_prefix(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank, uint32_t rounds)
+{
+    bool exclusive = demand->collective == PCCL_EXSCAN;
+    if (rounds == 0) {
+        return exclusive ? (struct operand){.lowest = PCCL_NONE} : leaf(demand, chunk, rank);
+    }
+    struct operand own = fixed_prefix(demand, chunk, rank, rounds - 1);
+    if (rank < 1u << (rounds - 1)) {
+        return own;
+    }
+    uint32_t below = rank - (1u << (rounds - 1));
+    struct operand brought = fixed_prefix(demand, chunk, below, rounds - 1);
+    return join(demand, exclusive ? join(demand, brought, leaf(demand, chunk, below)) : brought, own);
+}
+
+static struct operand reproducible_operand(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank)
+{
+    uint32_t height = 0;
+    while (2u << height <= demand->num_ranks) {
+        height++;
+    }
+    if (demand->collective == PCCL_SCAN || demand->collective == PCCL_EXSCAN) {
+        return fixed_prefix(demand, chunk, rank, height + 1);
+    }
+    return fixed_tree(demand, chunk, 0, height, demand->num_ranks - (1u << height));
+}
+
+/* What a target of a chunk must hold: its source's operand, or all combined, by the fixed tree or one after the other
+ * in rank order; in a scan those up to the target's own, in an exscan those before it. */
 static struct operand expected_operand(const struct pccl_demand *demand, uint32_t chunk, uint32_t rank)
 {
     const struct pccl_chunk *about = &demand->chunks[chunk];
@@ -47,8 +108,11 @@ static struct operand expected_operand(const struct pccl_demand *demand, uint32_
     uint32_t count = demand->collective == PCCL_SCAN     ? rank + 1
                      : demand->collective == PCCL_EXSCAN ? rank
                                                          : about->num_sources;
+    if (demand->reproducible) {
+        return reproducible_operand(demand, chunk, rank);
+    }
     for (uint32_t i = 1; demand->reduces && i < count; i++) {
-        result = combine(result, initial_operand(demand->holders[about->first_source + i], chunk), demand->ordered);
+        result = combine(result, initial_operand(demand->holders[about->first_source + i], chunk), demand);
     }
     return result;
 }
@@ -88,14 +152,14 @@ static const char *run_step(const struct pccl_schedule *schedule, uint32_t first
             bool apart = demand->collective == PCCL_EXSCAN; /* the own operand is no part of the state */
             if (apart) {
                 struct operand own = initial_operand(from, chunks[k]);
-                sent = sent.lowest == PCCL_NONE ? own : combine(sent, own, demand->ordered);
+                sent = sent.lowest == PCCL_NONE ? own : combine(sent, own, demand);
             }
             if (sent.lowest == PCCL_NONE || (message->reduce && held->lowest == PCCL_NONE && !apart)) {
                 snprintf(report, sizeof report, "step %u: rank %u sends chunk %u to %u before both have it",
                          message->step, from, chunks[k], to);
                 return report;
             }
-            *held = message->reduce && held->lowest != PCCL_NONE ? combine(*held, sent, demand->ordered) : sent;
+            *held = message->reduce && held->lowest != PCCL_NONE ? combine(*held, sent, demand) : sent;
         }
     }
     return NULL;

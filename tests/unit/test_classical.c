@@ -27,7 +27,8 @@ static void fail_setting(const struct setting *setting, const char *what)
 {
     fail_msg("%s, %s, %s, %u ranks, root %u, %u pieces%s: %s", setting->topology->name, pccl__rows[setting->row].method,
              pccl_collective_name(setting->request.collective), setting->request.num_ranks, setting->request.root,
-             setting->pieces, setting->request.ordered ? ", ordered" : "", what);
+             setting->pieces,
+             setting->request.reproducible ? ", reproducible" : setting->request.ordered ? ", ordered" : "", what);
 }
 
 static void check_programs(const struct setting *setting, const struct pccl_schedule *schedule)
@@ -103,15 +104,16 @@ static uint32_t check_rows(struct setting *setting)
     return served;
 }
 
-/* All roots, commutative and not. */
+/* All roots, commutative and not, and by the fixed tree. */
 static void check_collective(struct setting *setting, enum pccl_collective collective)
 {
     setting->request.collective = collective;
     uint32_t roots = pccl_collective_is_rooted(collective) ? setting->request.num_ranks : 1;
     for (uint32_t root = 0; root < roots; root++) {
         setting->request.root = root;
-        for (int ordered = 0; ordered <= pccl_collective_is_reduction(collective); ordered++) {
-            setting->request.ordered = ordered != 0;
+        for (int order = 0; order <= 2 * pccl_collective_is_reduction(collective); order++) {
+            setting->request.ordered = order == 1;
+            setting->request.reproducible = order == 2;
             if (check_rows(setting) == 0) {
                 setting->row = 0;
                 fail_setting(setting, "no row serves it");
@@ -119,7 +121,7 @@ static void check_collective(struct setting *setting, enum pccl_collective colle
         }
     }
     setting->request.root = 0;
-    setting->request.ordered = false;
+    setting->request.reproducible = false;
 }
 
 /* Every third device and so on, so that ranks and places differ. */

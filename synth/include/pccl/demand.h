@@ -49,10 +49,12 @@ struct pccl_request {
     const int64_t *block_bytes; /* optional, instead of bytes: unequal blocks. allgather, gather, scatter, reduce_scatter:
                                    [num_ranks]; alltoall: [num_ranks * num_ranks], sender-major */
     bool ordered;     /* reductions: the operator does not commute; operands must combine in rank order */
+    bool reproducible; /* reductions: operands must combine by the fixed tree below, whatever the topology */
     bool relays;      /* devices outside the group may hold and pass on chunks */
     bool direct;      /* every chunk goes from source to target in one message (sizes known to the two ends only) */
     const struct pccl_demand *custom; /* PCCL_CUSTOM only: the pattern. Of it num_ranks (equal to the request's),
-                                         reduces, ordered, the chunks and the pool of holders are read and checked. */
+                                         reduces, ordered, reproducible, the chunks and the pool of holders are read
+                                         and checked. */
 };
 
 struct pccl_chunk {
@@ -68,7 +70,14 @@ struct pccl_chunk {
  *   alltoall               chunk = (source * n + destination) * P + p   (the diagonal exists; it stays at home)
  *   broadcast, reduce, allreduce, scan, exscan chunk = p                 (one block)
  *   barrier                chunk = owner, zero bytes, from owner to all
- * Slots: an area (input, output) of a rank is an array of slots, each holding one chunk; the mapping is below. */
+ * Slots: an area (input, output) of a rank is an array of slots, each holding one chunk; the mapping is below.
+ *
+ * The fixed tree of a reproducible reduction of n ranks, p being the largest power of two that is not above n: ranks 2i
+ * and 2i+1 combine for i = 0 .. n-p-1, the others stand alone; the p results combine in pairs of neighbours, then those
+ * results, until one is left; lower ranks are the left operand. It is the same for every chunk, size, root and
+ * collective. Ranks that contribute nothing to a chunk are left out of the tree. Scans have a tree for each rank: in
+ * round k = 0, 1 .. every rank r >= 2^k combines what rank r - 2^k had before the round (in an exscan, with that rank's
+ * own operand on its right) with what it has itself. */
 struct pccl_demand {
     enum pccl_collective collective;
     uint32_t num_ranks;
@@ -76,6 +85,7 @@ struct pccl_demand {
     uint32_t pieces;   /* P, >= 1 */
     bool reduces;      /* sources contribute operands */
     bool ordered;
+    bool reproducible;
     uint32_t num_chunks;
     const struct pccl_chunk *chunks;
     uint32_t num_holders;

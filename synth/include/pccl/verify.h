@@ -8,7 +8,8 @@
 
 /* Checks that paths are chains of existing links through vertices that forward; that relays are allowed; that every
  * message carries what its sender holds; that every target ends with its chunk; for reductions that each contribution
- * enters exactly once, in rank order if the demand is ordered, and that all targets of a chunk hold the same expression. */
+ * enters exactly once, in rank order if the demand is ordered; that all targets of a chunk hold the same expression;
+ * and that it is the one of the fixed tree (demand.h) if the demand is reproducible. */
 int pccl_verify_schedule(const struct pccl_topology *topology, const struct pccl_schedule *schedule, bool relays,
                          struct pccl_error *error);
 
