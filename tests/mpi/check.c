@@ -14,6 +14,7 @@ static const char *program_name = "test";
 static char current_case[512] = "start";
 static long num_cases, num_failures;
 static int world_rank = -1;
+static bool verbose;
 
 static void on_alarm(int signal_number)
 {
@@ -32,6 +33,7 @@ void check_start(const char *program)
 {
     const char *seconds = getenv("TEST_SECONDS");
     program_name = program;
+    verbose = getenv("TEST_VERBOSE") != NULL;
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     signal(SIGALRM, on_alarm);
     alarm(seconds != NULL ? (unsigned)atoi(seconds) : 60);
@@ -50,6 +52,9 @@ void check_case(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(current_case, sizeof(current_case), format, arguments);
     va_end(arguments);
+    if (verbose) {
+        fprintf(stderr, "rank %d: %s\n", world_rank, current_case);
+    }
 }
 
 bool check_that(bool holds, const char *format, ...)
@@ -127,26 +132,12 @@ void random_fill(struct random *random, void *memory, size_t bytes)
     }
 }
 
-void buffer_make(struct buffer *buffer, MPI_Datatype type, int num_blocks, const int *counts, const int *displacements,
-                 struct random *random)
+void buffer_make_span(struct buffer *buffer, ptrdiff_t low, ptrdiff_t high, struct random *random)
 {
-    MPI_Aint lower, extent, true_lower, true_extent;
-    size_t lead;
-    MPI_Type_get_extent(type, &lower, &extent);
-    MPI_Type_get_true_extent(type, &true_lower, &true_extent);
-    buffer->low = buffer->high = 0;
-    for (int i = 0; i < num_blocks; i++) {
-        ptrdiff_t first = (ptrdiff_t)displacements[i] * extent + true_lower;
-        ptrdiff_t end = first + (ptrdiff_t)(counts[i] - 1) * extent + true_extent;
-        if (counts[i] > 0 && first < buffer->low) {
-            buffer->low = first;
-        }
-        if (counts[i] > 0 && end > buffer->high) {
-            buffer->high = end;
-        }
-    }
-    lead = ((size_t)(CANARY_BYTES - buffer->low) + 63) / 64 * 64;
-    buffer->bytes = lead + (size_t)buffer->high + CANARY_BYTES;
+    const size_t lead = ((size_t)(CANARY_BYTES - low) + 63) / 64 * 64;
+    buffer->low = low;
+    buffer->high = high;
+    buffer->bytes = lead + (size_t)high + CANARY_BYTES;
     buffer->memory = malloc(buffer->bytes);
     if (buffer->memory == NULL) {
         fprintf(stderr, "rank %d: no memory for %zu bytes\n", world_rank, buffer->bytes);
@@ -154,6 +145,26 @@ void buffer_make(struct buffer *buffer, MPI_Datatype type, int num_blocks, const
     }
     buffer->address = buffer->memory + lead;
     random_fill(random, buffer->memory, buffer->bytes);
+}
+
+void buffer_make(struct buffer *buffer, MPI_Datatype type, int num_blocks, const int *counts, const int *displacements,
+                 struct random *random)
+{
+    MPI_Aint lower, extent, true_lower, true_extent;
+    ptrdiff_t low = 0, high = 0;
+    MPI_Type_get_extent(type, &lower, &extent);
+    MPI_Type_get_true_extent(type, &true_lower, &true_extent);
+    for (int i = 0; i < num_blocks; i++) {
+        ptrdiff_t first = (ptrdiff_t)displacements[i] * extent + true_lower;
+        ptrdiff_t end = first + (ptrdiff_t)(counts[i] - 1) * extent + true_extent;
+        if (counts[i] > 0 && first < low) {
+            low = first;
+        }
+        if (counts[i] > 0 && end > high) {
+            high = end;
+        }
+    }
+    buffer_make_span(buffer, low, high, random);
 }
 
 void buffer_copy(struct buffer *copy, const struct buffer *original)

@@ -18,7 +18,7 @@
 void check_start(const char *program);
 void check_init(int *argc, char ***argv, const char *program); /* MPI_Init, then check_start */
 
-/* Names what runs now; printed with failures and on a time-out. */
+/* Names what runs now; printed with failures and on a time-out, and at once if TEST_VERBOSE is in the environment. */
 void check_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Counts a failure and prints it (the first ten of a rank) if `holds` is false. Returns `holds`. */
@@ -49,6 +49,8 @@ struct buffer {
     void *address;       /* what an MPI call gets */
 };
 
+/* Room for [low, high) and the canaries. */
+void buffer_make_span(struct buffer *buffer, ptrdiff_t low, ptrdiff_t high, struct random *random);
 /* Displacements and counts in elements, as in MPI_Alltoallv. */
 void buffer_make(struct buffer *buffer, MPI_Datatype type, int num_blocks, const int *counts, const int *displacements,
                  struct random *random);

@@ -19,7 +19,7 @@ build() {
     compile collectives "$here/collectives.c" "$here/call.c" "$here/reference.c" "$here/datatypes.c" \
         "$here/communicators.c" "$here/reductions.c" "$here/check.c" &&
         compile reports "$source"/tests/regress/*.c "$here/check.c" || return 1
-    compile programs "$here/programs.c" "$here/typemap.c" "$here/check.c" || return 1
+    compile programs "$here"/programs/*.c "$here/reductions.c" "$here/check.c" || return 1
     for program in order stress communicators_many threads spawn large allocations lowering; do
         compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
@@ -61,11 +61,7 @@ programs() {
     launch stress-2 2 60 "" stress
     launch stress-mesh-6 6 60 "$(topology mesh:2x3)" stress
     launch stress-torus-9 9 90 "$(topology torus:3x3) --mca coll_pccl_window 1" stress
-    launch programs-2 2 60 "" programs --number 40
-    launch programs-ring-5 5 90 "$(topology ring:5) --mca coll_pccl_window 1 --mca btl_vader_eager_limit 200" \
-        programs --number 40 --seed 1000
-    launch programs-torus-8 8 90 "$(topology torus:2x4) --mca coll_pccl_cache_plans 2" programs --seed 2000 --number 20
-    launch programs-uneven-13 13 120 "$(topology star:3 0,2,2,1,0,1,1,2,2,2,0,2,2)" programs --seed 3000
+    random_programs
     launch threads-4 4 60 "" threads
     launch threads-eviction-3 3 60 "--mca coll_pccl_cache_plans 1 --mca coll_pccl_keep_mib 0" threads
     launch spawn 2 60 "--mca btl vader,self,tcp" spawn
@@ -75,6 +71,23 @@ programs() {
     test_order 4 star:4
     test_order 9 torus:3x3
     test_lowering
+}
+
+# Several thousand random programs, with every kind of topology and ways through the executor that other tests do not
+# take. programs/main.c says how to repeat one alone.
+random_programs() {
+    launch programs-2 2 60 "" programs --number 600 --plain
+    launch programs-3 3 60 "--mca coll_pccl_cache_plans 2" programs --seed 1000 --number 400 --plain
+    launch programs-mesh-4 4 60 "$(topology mesh:2x2) --mca coll_pccl_message_limit 100" \
+        programs --seed 2000 --number 300 --plain
+    launch programs-ring-5 5 90 "$(topology ring:5) --mca coll_pccl_window 1 --mca btl_vader_eager_limit 200" \
+        programs --seed 3000 --number 300 --plain
+    launch programs-mesh-6 6 90 "$(topology mesh:2x3)" programs --seed 4000 --number 200 --plain
+    launch programs-uneven-7 7 90 "$(topology star:3 0,2,2,1,0,1,1) --mca coll_pccl_keep_mib 0" \
+        programs --seed 5000 --number 150 --plain
+    launch programs-torus-8 8 90 "$(topology torus:2x4) --mca coll_pccl_cache_plans 2" \
+        programs --seed 6000 --number 100 --plain
+    launch programs-tree-9 9 90 "$(topology fattree:3x3)" programs --seed 7000 --number 100 --plain
 }
 
 test_many() {
