@@ -70,6 +70,8 @@ programs() {
     test_many
     test_order 4 star:4
     test_order 9 torus:3x3
+    test_reproducible 8 "" "torus:2x4 3,7,1,0,2,6,4,5" "fattree:2x2 0,3,3,1,1,1,2,0" "mesh:8 7-0"
+    test_reproducible 7 "" "ring:7 0,3,6,2,5,1,4" "boxes:2x4 7,0,6,1,5,2,4"
     test_lowering
 }
 
@@ -105,6 +107,27 @@ test_order() {
     else
         fail "order-again-$1" "other bits than in the run before, which had \"$digest\""
     fi
+}
+
+# test_reproducible RANKS "TOPOLOGY [PLACEMENT]"...: all must give the bits that the program itself computes, and the
+# same bits where only the processor decides.
+test_reproducible() {
+    reproducible_ranks=$1
+    shift
+    reproducible_digest=
+    reproducible_number=0
+    for place in "$@"; do
+        reproducible_number=$((reproducible_number + 1))
+        name=reproducible-$reproducible_ranks-$reproducible_number
+        # shellcheck disable=SC2086 # topology and placement are two words
+        launch "$name" "$reproducible_ranks" 60 \
+            "--mca coll_pccl_reproducible 1 ${place:+$(topology $place)}" reproducible
+        digest=$(grep '^digest' "$logs/$name.log" || true)
+        reproducible_digest=${reproducible_digest:-$digest}
+        if [ "$digest" != "$reproducible_digest" ] || [ -z "$digest" ]; then
+            fail "$name" "other bits than on the first topology, which had \"$reproducible_digest\""
+        fi
+    done
 }
 
 between() {
@@ -207,6 +230,7 @@ agreement() {
     differ missing-in-one 'What happens now: pccl is off' -u OMPI_MCA_mca_base_component_path
     differ other-topology 'What happens now: pccl is off' OMPI_MCA_coll_pccl_topology=star:7
     differ other-collectives 'What happens now: pccl is off' OMPI_MCA_coll_pccl_collectives=bcast
+    differ other-order 'What happens now: pccl is off' OMPI_MCA_coll_pccl_reproducible=1
     differ other-message-limit 'What happens now: pccl is off' OMPI_MCA_coll_pccl_message_limit=4096
     differ wrong-in-one 'What happens now: *pccl is off' OMPI_MCA_coll_pccl_topology=donut:4
 }
