@@ -20,7 +20,7 @@ build() {
         "$here/communicators.c" "$here/reductions.c" "$here/check.c" &&
         compile reports "$source"/tests/regress/*.c "$here/check.c" || return 1
     compile programs "$here"/programs/*.c "$here/reductions.c" "$here/check.c" || return 1
-    for program in order stress communicators_many threads spawn large allocations lowering; do
+    for program in order reproducible stress communicators_many threads spawn large allocations lowering; do
         compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
 }
