@@ -27,11 +27,14 @@ UNIT_TESTS = \
 	tests/unit/test_topology \
 	tests/unit/test_topology_io \
 	tests/unit/test_unicast \
-	tests/unit/test_verify
+	tests/unit/test_verify_program \
+	tests/unit/test_verify_random \
+	tests/unit/test_verify_schedule
 
 # Schedules to test with, and a machine to run programs on.
 UNIT_SAMPLES = tests/unit/samples.c tests/unit/samples.h
 UNIT_REPLAY = tests/unit/replay.c tests/unit/replay.h
+UNIT_SUSPECT = tests/unit/suspect.c tests/unit/suspect.h $(UNIT_SAMPLES)
 UNIT_INTERPRETER = tests/unit/interpreter.c tests/unit/interpreter.h
 tests_unit_test_classical_SOURCES = tests/unit/test_classical.c $(UNIT_REPLAY)
 tests_unit_test_portfolio_SOURCES = tests/unit/test_portfolio.c $(UNIT_REPLAY)
@@ -49,7 +52,9 @@ tests_unit_test_simulate_SOURCES = tests/unit/test_simulate.c $(UNIT_SAMPLES)
 tests_unit_test_demand_SOURCES = tests/unit/test_demand.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_io_SOURCES = tests/unit/test_schedule_io.c $(UNIT_SAMPLES)
-tests_unit_test_verify_SOURCES = tests/unit/test_verify.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
+tests_unit_test_verify_program_SOURCES = tests/unit/test_verify_program.c $(UNIT_SUSPECT)
+tests_unit_test_verify_random_SOURCES = tests/unit/test_verify_random.c $(UNIT_SUSPECT) $(UNIT_INTERPRETER)
+tests_unit_test_verify_schedule_SOURCES = tests/unit/test_verify_schedule.c $(UNIT_SUSPECT)
 tests_unit_test_matching_SOURCES = tests/unit/test_matching.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY) \
 	$(UNIT_SAMPLES)
