@@ -387,7 +387,7 @@ static int reserve_requests(struct coll_pccl_execution *execution, size_t parts)
     if (needed <= execution->max_requests) {
         return OMPI_SUCCESS;
     }
-    struct coll_pccl_request *requests =
+    struct coll_pccl_part *requests =
         needed <= UINT32_MAX ? realloc(execution->requests, needed * sizeof *requests) : NULL;
     if (!requests) {
         return OMPI_ERR_OUT_OF_RESOURCE;

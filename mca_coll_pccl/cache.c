@@ -1,6 +1,6 @@
 /* The plans of the process: a bounded table that forgets the plan not used for the longest time. One lock guards the
  * table, the reference counts and the idle executions; it is taken for real only if the application uses threads, and
- * never held while messages move. */
+ * never held while a plan is made or messages move. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,26 +102,49 @@ static struct coll_pccl_plan *take(struct coll_pccl_plan *plan, struct coll_pccl
     return plan;
 }
 
-int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
-                         struct coll_pccl_plan **found, struct coll_pccl_execution **idle)
+static struct coll_pccl_plan *look_up(const struct coll_pccl_key *key)
 {
-    int status = PCCL_SUCCESS;
-    OPAL_THREAD_LOCK(&lock);
     struct coll_pccl_plan *plan = *bucket_of(key);
     while (plan && !is_same(&plan->key, key)) {
         plan = plan->next;
     }
+    return plan;
+}
+
+/* Puts a new plan into the table, unless another thread has made the same one meanwhile: then that is used. */
+static int add_or_find(struct coll_pccl_plan *made, struct coll_pccl_plan **found, struct coll_pccl_execution **idle)
+{
+    int status = PCCL_SUCCESS;
+    OPAL_THREAD_LOCK(&lock);
+    struct coll_pccl_plan *plan = look_up(&made->key);
     if (!plan) {
-        status = coll_pccl_plan_create(key, comm, &plan);
-        if (status == PCCL_SUCCESS && (status = add(plan)) != PCCL_SUCCESS) {
-            coll_pccl_plan_free(plan);
-        }
+        plan = made;
+        status = add(plan);
     }
     if (status == PCCL_SUCCESS) {
         *found = take(plan, idle);
     }
     OPAL_THREAD_UNLOCK(&lock);
+    if (plan != made || status != PCCL_SUCCESS) {
+        coll_pccl_plan_free(made);
+    }
     return status;
+}
+
+int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
+                         struct coll_pccl_plan **found, struct coll_pccl_execution **idle)
+{
+    OPAL_THREAD_LOCK(&lock);
+    struct coll_pccl_plan *plan = look_up(key);
+    if (plan) {
+        *found = take(plan, idle);
+    }
+    OPAL_THREAD_UNLOCK(&lock);
+    if (plan) {
+        return PCCL_SUCCESS;
+    }
+    int status = coll_pccl_plan_create(key, comm, &plan);
+    return status == PCCL_SUCCESS ? add_or_find(plan, found, idle) : status;
 }
 
 struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation, struct coll_pccl_execution **idle)

@@ -29,6 +29,8 @@ enum coll_pccl_kind {
 
 enum coll_pccl_form {
     COLL_PCCL_BLOCKING,
+    COLL_PCCL_NONBLOCKING,
+    COLL_PCCL_PERSISTENT,
     COLL_PCCL_NUM_FORMS
 };
 
@@ -77,9 +79,20 @@ struct coll_pccl_call {
 
 struct coll_pccl_module;
 
-/* serve.c: the common path of the blocking functions. COLL_PCCL_DECLINED: the previous component has to serve the call,
- * on all ranks; else how it ended. */
+/* serve.c: the common path of the functions of each form. COLL_PCCL_DECLINED: the previous component has to serve the
+ * call, on all ranks; else how it ended. */
 int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                     struct coll_pccl_module *module);
+/* *request is complete, or completes in the course of opal_progress. */
+int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                                struct coll_pccl_module *module, ompi_request_t **request);
+/* *request is inactive. */
+int coll_pccl_serve_persistent(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                               struct coll_pccl_module *module, ompi_request_t **request);
+
+/* request.c: makes a request that the previous component has given out for a call hold what the application may free
+ * meanwhile. Open MPI crashes if that is the communicator or, of a persistent request, a datatype or operator. */
+void coll_pccl_request_guard(ompi_request_t *request, const struct coll_pccl_call *call,
+                             struct ompi_communicator_t *comm);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "component.h"
-#include "plan.h"
+#include "request.h"
 #include "world.h"
 
 #include "opal/mca/base/mca_base_pvar.h"
@@ -57,6 +57,7 @@ static int open_component(void)
 
 static int close_component(void)
 {
+    coll_pccl_requests_close();
     coll_pccl_cache_free();
     coll_pccl_world_free();
     if (coll_pccl_output >= 0) {

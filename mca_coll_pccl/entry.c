@@ -292,17 +292,46 @@ static inline struct coll_pccl_call describe_scatterv(FROM_ROOT_VECTOR_PARAMETER
 
 /* --- entries --------------------------------------------------------------------------------------------------- */
 
-/* What Open MPI calls for the collective NAME, whose signature is SIGNATURE. What pccl declines goes to the component
- * that served it before. */
-#define ENTRIES(NAME, SIGNATURE)                                                                                 \
-    static int coll_pccl_##NAME(SIGNATURE##_PARAMETERS, mca_coll_base_module_t *base)                            \
-    {                                                                                                            \
-        struct coll_pccl_module *module = (struct coll_pccl_module *)base;                                       \
-        struct coll_pccl_call call = describe_##NAME(SIGNATURE##_ARGUMENTS);                                     \
-        int status = coll_pccl_serve(&call, comm, module);                                                       \
-        return status != COLL_PCCL_DECLINED                                                                      \
-                   ? status                                                                                      \
-                   : module->previous.coll_##NAME(SIGNATURE##_ARGUMENTS, module->previous.coll_##NAME##_module); \
+#define OWN(base) ((struct coll_pccl_module *)(base))
+
+/* Calls the function of the component that served NAME before. */
+#define PREVIOUS(base, NAME, ...) \
+    OWN(base)->previous.coll_##NAME(__VA_ARGS__, OWN(base)->previous.coll_##NAME##_module)
+
+static int guard(int status, ompi_request_t **request, const struct coll_pccl_call *call,
+                 struct ompi_communicator_t *comm)
+{
+    if (status == OMPI_SUCCESS) {
+        coll_pccl_request_guard(*request, call, comm);
+    }
+    return status;
+}
+
+/* What Open MPI calls for the three forms of the collective NAME, whose signature is SIGNATURE. What pccl declines goes
+ * to the component that served it before. */
+#define ENTRIES(NAME, SIGNATURE)                                                                                     \
+    static int coll_pccl_##NAME(SIGNATURE##_PARAMETERS, mca_coll_base_module_t *base)                                \
+    {                                                                                                                \
+        struct coll_pccl_call call = describe_##NAME(SIGNATURE##_ARGUMENTS);                                         \
+        int status = coll_pccl_serve(&call, comm, OWN(base));                                                        \
+        return status != COLL_PCCL_DECLINED ? status : PREVIOUS(base, NAME, SIGNATURE##_ARGUMENTS);                  \
+    }                                                                                                                \
+    static int coll_pccl_i##NAME(SIGNATURE##_PARAMETERS, ompi_request_t **request, mca_coll_base_module_t *base)     \
+    {                                                                                                                \
+        struct coll_pccl_call call = describe_##NAME(SIGNATURE##_ARGUMENTS);                                         \
+        int status = coll_pccl_serve_nonblocking(&call, comm, OWN(base), request);                                   \
+        return status != COLL_PCCL_DECLINED                                                                          \
+                   ? status                                                                                          \
+                   : guard(PREVIOUS(base, i##NAME, SIGNATURE##_ARGUMENTS, request), request, &call, comm);           \
+    }                                                                                                                \
+    static int coll_pccl_##NAME##_init(SIGNATURE##_PARAMETERS, struct ompi_info_t *info, ompi_request_t **request,   \
+                                       mca_coll_base_module_t *base)                                                 \
+    {                                                                                                                \
+        struct coll_pccl_call call = describe_##NAME(SIGNATURE##_ARGUMENTS);                                         \
+        int status = coll_pccl_serve_persistent(&call, comm, OWN(base), request);                                    \
+        return status != COLL_PCCL_DECLINED                                                                          \
+                   ? status                                                                                          \
+                   : guard(PREVIOUS(base, NAME##_init, SIGNATURE##_ARGUMENTS, info, request), request, &call, comm); \
     }
 
 ENTRIES(allgather, BLOCKS)
@@ -334,8 +363,9 @@ ENTRIES(scatterv, FROM_ROOT_VECTOR)
         .active_function = offsetof(mca_coll_base_comm_coll_t, coll_##NAME),        \
         .active_module = offsetof(mca_coll_base_comm_coll_t, coll_##NAME##_module), \
     }
-#define ROW(NAME, planned_as, tag, sizes_private, one_way) \
-    {#NAME, planned_as, MCA_COLL_BASE_TAG_##tag, sizes_private, one_way, {FUNCTION(NAME)}}
+#define ROW(NAME, planned_as, tag, sizes_private, one_way)               \
+    {#NAME, planned_as, MCA_COLL_BASE_TAG_##tag, sizes_private, one_way, \
+     {FUNCTION(NAME), FUNCTION(i##NAME), FUNCTION(NAME##_init)}}
 
 const struct coll_pccl_collective coll_pccl_collectives[COLL_PCCL_NUM_KINDS] = {
     /* name, planned as, tag, sizes private, one way */

@@ -53,6 +53,7 @@ void coll_pccl_execution_free(struct coll_pccl_execution *execution)
     }
     coll_pccl_buffer_free(&execution->buffer);
     coll_pccl_buffer_free(&execution->staging);
+    free(execution->arrays);
     free(execution->requests);
     free(execution->messages);
     free(execution->local_ready);
@@ -61,47 +62,47 @@ void coll_pccl_execution_free(struct coll_pccl_execution *execution)
 }
 
 struct coll_pccl_execution *coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct coll_pccl_execution *idle,
-                                                        struct ompi_communicator_t *comm)
+                                                        struct ompi_communicator_t *comm, int tag)
 {
     struct coll_pccl_execution *execution = idle ? idle : create(plan);
     if (!execution) {
         coll_pccl_plan_release(plan, NULL);
         return NULL;
     }
-    OBJ_RETAIN(comm); /* a communicator may be freed while an operation on it is pending */
     execution->comm = comm;
+    execution->tag = tag;
     execution->error = OMPI_SUCCESS;
     return execution;
 }
 
-/* The slow ends: an error, data to bring home, memory to give back. True if the execution can be used again. */
-static bool wind_up(struct coll_pccl_execution *execution, int *status)
+void coll_pccl_execution_return(struct coll_pccl_execution *execution)
 {
-    if (*status != OMPI_SUCCESS) {
-        execution->repeatable = false;
-        return !coll_pccl_transport_abandon(execution);
+    if (execution->buffer.bytes > 0 || execution->staging.bytes > 0) {
+        bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
+        trimmed |= coll_pccl_buffer_trim(&execution->staging);
+        execution->repeatable &= !trimmed;
     }
-    *status = coll_pccl_unload(execution);
-    bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
-    trimmed |= coll_pccl_buffer_trim(&execution->staging);
-    execution->repeatable &= !trimmed;
-    return true;
+    if (execution->keeps) {
+        coll_pccl_let_go(execution);
+    }
+    coll_pccl_plan_release(execution->plan, execution);
 }
 
 int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status)
 {
-    struct coll_pccl_plan *plan = execution->plan;
-    struct ompi_communicator_t *comm = execution->comm;
-    bool reusable = true;
     status = status == OMPI_SUCCESS ? execution->error : status;
-    if (status != OMPI_SUCCESS || !execution->repeatable || execution->buffer.bytes > 0 ||
-        execution->staging.bytes > 0) {
-        reusable = wind_up(execution, &status);
+    status = status == OMPI_SUCCESS ? coll_pccl_unload(execution) : status;
+    if (status == OMPI_SUCCESS) {
+        coll_pccl_execution_return(execution);
+        return OMPI_SUCCESS;
     }
-    /* One that is not is left to the transport for ever, which may still touch its memory: an error has no better end.
-     */
-    coll_pccl_plan_release(plan, reusable ? execution : NULL);
-    OBJ_RELEASE(comm);
+    if (execution->keeps) {
+        coll_pccl_let_go(execution);
+    }
+    execution->repeatable = false;
+    bool is_touched = coll_pccl_transport_abandon(execution);
+    /* Memory that the transport may still touch is left to it for ever: an error has no better end. */
+    coll_pccl_plan_release(execution->plan, is_touched ? NULL : execution);
     return status;
 }
 
@@ -272,7 +273,7 @@ static bool collect(struct coll_pccl_execution *execution)
 {
     bool any = false;
     for (uint32_t i = 0; i < execution->num_requests && !execution->error;) {
-        struct coll_pccl_request *entry = &execution->requests[i];
+        struct coll_pccl_part *entry = &execution->requests[i];
         if (!REQUEST_COMPLETE(entry->request)) {
             i++;
             continue;
@@ -322,12 +323,7 @@ static void start_behind(struct coll_pccl_execution *execution, uint32_t done)
     }
 }
 
-void coll_pccl_execution_start(struct coll_pccl_execution *execution)
-{
-    start_behind(execution, 0);
-}
-
-bool coll_pccl_execution_progress(struct coll_pccl_execution *execution)
+static bool progress_by_dependencies(struct coll_pccl_execution *execution)
 {
     do {
         post_ready(execution, PCCL_OP_RECEIVE);
@@ -343,8 +339,20 @@ bool coll_pccl_execution_progress(struct coll_pccl_execution *execution)
     return execution->remaining == 0 || execution->error;
 }
 
-/* One operation, to its end; a send may stay under way. */
-static int run_one(struct coll_pccl_execution *execution, uint32_t index)
+/* --- in program order ------------------------------------------------------------------------------------------
+ *
+ * The operations one after the other. Sends do not wait, so a rank waits only in a receive; of all messages not
+ * received the first in (step, index) has been sent, since what its sender does before needs only messages of earlier
+ * steps, and its receiver waits for it: there is no deadlock. Sends of this size are over at once, unless the transport
+ * is short of something; then operations that wait for their end need the state machine, which goes on from there. */
+
+static int finish_receive(struct coll_pccl_execution *execution, uint32_t index)
+{
+    return execution->messages[index].staged ? coll_pccl_scatter_staged(execution, index) : OMPI_SUCCESS;
+}
+
+/* One operation; a message may stay under way, a receive only if it may not wait. */
+static int run_one(struct coll_pccl_execution *execution, uint32_t index, bool may_wait)
 {
     const struct pccl_operation *operation = &execution->plan->program->operations[index];
     const struct coll_pccl_message *message = &execution->messages[index];
@@ -359,38 +367,104 @@ static int run_one(struct coll_pccl_execution *execution, uint32_t index)
         status = message->staged ? coll_pccl_gather_staged(execution, index) : OMPI_SUCCESS;
         return status == OMPI_SUCCESS ? coll_pccl_transport_post(execution, index) : status;
     }
-    status = coll_pccl_transport_receive(execution, index);
-    return status == OMPI_SUCCESS && message->staged ? coll_pccl_scatter_staged(execution, index) : status;
+    status = may_wait ? coll_pccl_transport_receive(execution, index) : coll_pccl_transport_post(execution, index);
+    return status == OMPI_SUCCESS && message->pending == 0 ? finish_receive(execution, index) : status;
 }
 
-/* The operations one after the other. Sends do not wait, so a rank waits only in a receive; of all messages not
- * received the first in (step, index) has been sent, since what its sender does before needs only messages of earlier
- * steps, and its receiver waits for it: there is no deadlock. Sends of this size are over at once, unless the transport
- * is short of something; then operations that wait for their end need the state machine, which goes on from there.
- * Returns how many operations have been dealt with. */
-static uint32_t run_in_order(struct coll_pccl_execution *execution)
+/* Deals with operations until the end, an error, a send that others wait for (then the state machine takes over) or, if
+ * it may not wait, a receive under way. */
+static void run_in_order(struct coll_pccl_execution *execution, bool may_wait)
 {
     const struct pccl_program *program = execution->plan->program;
-    for (uint32_t i = 0; i < program->num_operations; i++) {
-        execution->error = run_one(execution, i);
-        if (execution->error) {
-            return program->num_operations;
+    while (execution->num_done < program->num_operations && !execution->error) {
+        uint32_t index = execution->num_done++;
+        execution->error = run_one(execution, index, may_wait);
+        if (execution->messages[index].pending == 0) {
+            continue;
         }
-        if (execution->messages[i].pending > 0 && program->operations[i].num_successors > 0) {
-            return i + 1;
+        if (program->operations[index].kind == PCCL_OP_RECEIVE) {
+            execution->is_receiving = true;
+            return;
+        }
+        if (program->operations[index].num_successors > 0 && !execution->error) {
+            execution->runs_in_order = false;
+            start_behind(execution, execution->num_done);
+            return;
         }
     }
-    execution->error = coll_pccl_transport_wait(execution);
-    return program->num_operations;
+}
+
+/* Takes in the receive that the run stands at; false if it is still under way. */
+static bool take_receive(struct coll_pccl_execution *execution)
+{
+    struct coll_pccl_part *last = &execution->requests[execution->num_requests - 1];
+    if (!REQUEST_COMPLETE(last->request)) {
+        return false;
+    }
+    opal_atomic_rmb();
+    execution->num_requests--;
+    execution->messages[last->operation].pending--;
+    execution->is_receiving = false;
+    int status = coll_pccl_transport_finish(last->request);
+    execution->error = status == OMPI_SUCCESS ? finish_receive(execution, last->operation) : status;
+    return true;
+}
+
+/* Takes in sends that nothing waits for; true if none is under way. */
+static bool take_sends(struct coll_pccl_execution *execution)
+{
+    while (execution->num_requests > 0 && !execution->error) {
+        struct coll_pccl_part *last = &execution->requests[execution->num_requests - 1];
+        if (!REQUEST_COMPLETE(last->request)) {
+            return false;
+        }
+        opal_atomic_rmb();
+        execution->num_requests--;
+        execution->messages[last->operation].pending--;
+        execution->error = coll_pccl_transport_finish(last->request);
+    }
+    return true;
+}
+
+static bool progress_in_order(struct coll_pccl_execution *execution)
+{
+    if (execution->is_receiving && !take_receive(execution)) {
+        return false;
+    }
+    run_in_order(execution, false);
+    if (!execution->runs_in_order) {
+        return progress_by_dependencies(execution);
+    }
+    return execution->error || (!execution->is_receiving && take_sends(execution));
+}
+
+/* --- a run ----------------------------------------------------------------------------------------------------- */
+
+void coll_pccl_execution_start(struct coll_pccl_execution *execution)
+{
+    execution->runs_in_order = execution->in_order;
+    execution->is_receiving = false;
+    execution->num_done = 0;
+    if (!execution->in_order) {
+        start_behind(execution, 0);
+    }
+}
+
+bool coll_pccl_execution_progress(struct coll_pccl_execution *execution)
+{
+    return execution->runs_in_order ? progress_in_order(execution) : progress_by_dependencies(execution);
 }
 
 void coll_pccl_execution_run(struct coll_pccl_execution *execution)
 {
-    uint32_t done = execution->in_order ? run_in_order(execution) : 0;
-    if (execution->in_order && done == execution->plan->program->num_operations) {
+    coll_pccl_execution_start(execution);
+    if (execution->runs_in_order) {
+        run_in_order(execution, true);
+    }
+    if (execution->runs_in_order) {
+        execution->error = execution->error ? execution->error : coll_pccl_transport_wait(execution);
         return;
     }
-    start_behind(execution, done);
     while (!coll_pccl_execution_progress(execution)) {
         opal_progress();
     }

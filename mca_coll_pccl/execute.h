@@ -41,7 +41,7 @@ struct coll_pccl_message {
     uint32_t pending;    /* requests under way for it */
 };
 
-struct coll_pccl_request {
+struct coll_pccl_part {
     ompi_request_t *request;
     uint32_t operation;
 };
@@ -62,8 +62,8 @@ struct coll_pccl_buffer {
 };
 
 struct coll_pccl_execution {
-    struct coll_pccl_plan *plan;      /* with a reference while under way */
-    struct ompi_communicator_t *comm; /* the same */
+    struct coll_pccl_plan *plan; /* with a reference while it is not idle */
+    struct ompi_communicator_t *comm;
     struct coll_pccl_execution *next_idle;
     int tag;
     mca_pml_base_send_mode_t send_mode;
@@ -99,14 +99,20 @@ struct coll_pccl_execution {
                               that nothing waits for */
     uint32_t num_local_ready, num_local_last;
     uint32_t remaining; /* operations not finished */
-    struct coll_pccl_request *requests;
+    struct coll_pccl_part *requests;
     uint32_t num_requests, max_requests;
-    int error; /* first one met, an MPI or Open MPI code */
+    uint32_t num_done; /* in program order: so many operations have been dealt with */
+    bool runs_in_order;
+    bool is_receiving; /* in program order: the last one is a receive under way */
+    int error;         /* first one met, an MPI or Open MPI code */
 
     /* Kept from call to call. */
     struct coll_pccl_buffer buffer, staging;
     size_t *block_units[2]; /* [num_ranks] each, for v-calls */
     ptrdiff_t *block_displs[2];
+    bool keeps;  /* datatypes and operator of the call: it returns before its end */
+    int *arrays; /* copies of its arrays of counts and displacements */
+    size_t max_arrays;
 };
 
 /* bind.c */
@@ -124,20 +130,35 @@ char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t sl
 int coll_pccl_gather_staged(struct coll_pccl_execution *execution, uint32_t operation);
 int coll_pccl_scatter_staged(struct coll_pccl_execution *execution, uint32_t operation);
 
+/* keep.c */
+
+/* For a call that returns before its end: makes the bound execution independent of arrays of the application, and holds
+ * datatypes and operator. */
+int coll_pccl_keep(struct coll_pccl_execution *execution);
+/* Lets datatypes and operator go. */
+void coll_pccl_let_go(struct coll_pccl_execution *execution);
+
 /* execute.c */
 
 /* Makes an execution of the plan ready to be bound, taking over the reference to it: `idle` or, if that is NULL, a new
  * one. NULL when out of memory; then the reference has been given back. */
 struct coll_pccl_execution *coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct coll_pccl_execution *idle,
-                                                        struct ompi_communicator_t *comm);
+                                                        struct ompi_communicator_t *comm, int tag);
+/* Starts a run that is continued by coll_pccl_execution_progress. */
 void coll_pccl_execution_start(struct coll_pccl_execution *execution);
 /* Does what can be done now; true when the execution is finished, well or not. */
 bool coll_pccl_execution_progress(struct coll_pccl_execution *execution);
 /* The whole run of a blocking call, from start to finished. */
 void coll_pccl_execution_run(struct coll_pccl_execution *execution);
-/* The end of a finished (or never started) execution: results in place, references given back. */
+/* The end of a finished (or never started) execution: results in place, the execution given back. */
 int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status);
+/* Gives back an execution that is not under way. */
+void coll_pccl_execution_return(struct coll_pccl_execution *execution);
 void coll_pccl_execution_free(struct coll_pccl_execution *execution);
+
+/* serve.c: what comes before each run of a bound execution: counts, flow control, packing. An MPI error code on
+ * failure. */
+int coll_pccl_begin(struct coll_pccl_execution *execution, struct coll_pccl_module *module);
 
 /* local.c: copies and reductions. */
 int coll_pccl_local_run(struct coll_pccl_execution *execution, const struct pccl_operation *operation);

@@ -20,6 +20,7 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/entry.c \
 	mca_coll_pccl/execute.c \
 	mca_coll_pccl/execute.h \
+	mca_coll_pccl/keep.c \
 	mca_coll_pccl/local.c \
 	mca_coll_pccl/module.c \
 	mca_coll_pccl/pack.c \
@@ -31,6 +32,8 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/plan.h \
 	mca_coll_pccl/report.c \
 	mca_coll_pccl/report.h \
+	mca_coll_pccl/request.c \
+	mca_coll_pccl/request.h \
 	mca_coll_pccl/serve.c \
 	mca_coll_pccl/span.h \
 	mca_coll_pccl/transport.c \

@@ -1,5 +1,5 @@
 /* The common path of all collectives: from a described call to its end. */
-#include "execute.h"
+#include "request.h"
 
 /* Now and then a call sends synchronously; which calls need not be the same on all ranks. */
 static mca_pml_base_send_mode_t send_mode(struct coll_pccl_group *group, enum coll_pccl_kind kind)
@@ -11,29 +11,96 @@ static mca_pml_base_send_mode_t send_mode(struct coll_pccl_group *group, enum co
     return MCA_PML_BASE_SEND_STANDARD;
 }
 
-int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
-                    struct coll_pccl_module *module)
+int coll_pccl_begin(struct coll_pccl_execution *execution, struct coll_pccl_module *module)
 {
-    if (call->empty) {
-        return OMPI_SUCCESS;
-    }
+    unsigned long served = __atomic_load_n(&coll_pccl_served_calls, __ATOMIC_RELAXED);
+    __atomic_store_n(&coll_pccl_served_calls, served + 1, __ATOMIC_RELAXED);
+    execution->send_mode = send_mode(module->group, execution->bound.kind);
+    return coll_pccl_load(execution);
+}
+
+/* An execution bound to the call. */
+static int prepare(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, struct coll_pccl_module *module,
+                   int tag, struct coll_pccl_execution **prepared)
+{
     struct coll_pccl_plan *plan;
     struct coll_pccl_execution *execution;
     int status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
     if (status != OMPI_SUCCESS) {
         return status;
     }
-    execution = coll_pccl_execution_acquire(plan, execution, comm);
+    execution = coll_pccl_execution_acquire(plan, execution, comm, tag);
     if (!execution) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    __atomic_store_n(&coll_pccl_served_calls, coll_pccl_served_calls + 1, __ATOMIC_RELAXED);
-    execution->tag = coll_pccl_collectives[call->kind].tag;
-    execution->send_mode = send_mode(module->group, call->kind);
     status = coll_pccl_bind(execution, call);
-    status = status == OMPI_SUCCESS ? coll_pccl_load(execution) : status;
+    *prepared = execution;
+    return status == OMPI_SUCCESS ? OMPI_SUCCESS : coll_pccl_execution_finish(execution, status);
+}
+
+int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                    struct coll_pccl_module *module)
+{
+    if (call->empty) {
+        return OMPI_SUCCESS;
+    }
+    struct coll_pccl_execution *execution;
+    int status = prepare(call, comm, module, coll_pccl_collectives[call->kind].tag, &execution);
+    if (status != OMPI_SUCCESS) {
+        return status;
+    }
+    status = coll_pccl_begin(execution, module);
     if (status == OMPI_SUCCESS) {
         coll_pccl_execution_run(execution);
     }
     return coll_pccl_execution_finish(execution, status);
+}
+
+/* A request for a call that is not empty, with all that it needs when the call has returned. */
+static int make_request(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                        struct coll_pccl_module *module, int tag, bool persistent, struct coll_pccl_request **request)
+{
+    struct coll_pccl_execution *execution;
+    int status = prepare(call, comm, module, tag, &execution);
+    if (status != OMPI_SUCCESS) {
+        return status;
+    }
+    *request = coll_pccl_request_create(comm, module, execution, persistent);
+    return *request ? OMPI_SUCCESS : coll_pccl_execution_finish(execution, OMPI_ERR_OUT_OF_RESOURCE);
+}
+
+int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                                struct coll_pccl_module *module, ompi_request_t **given)
+{
+    int tag = ompi_coll_base_nbc_reserve_tags(comm, 1);
+    *given = &ompi_request_empty;
+    if (call->empty) {
+        return OMPI_SUCCESS;
+    }
+    struct coll_pccl_request *request;
+    int status = make_request(call, comm, module, tag, false, &request);
+    if (status != OMPI_SUCCESS) {
+        return status;
+    }
+    if (coll_pccl_request_start(request, &status)) {
+        *given = &request->super.super;
+    } else {
+        coll_pccl_request_release(request);
+    }
+    return status;
+}
+
+int coll_pccl_serve_persistent(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                               struct coll_pccl_module *module, ompi_request_t **given)
+{
+    int tag = ompi_coll_base_nbc_reserve_tags(comm, 1);
+    if (call->empty) {
+        return ompi_request_persistent_noop_create(given);
+    }
+    struct coll_pccl_request *request;
+    int status = make_request(call, comm, module, tag, true, &request);
+    if (status == OMPI_SUCCESS) {
+        *given = &request->super.super;
+    }
+    return status;
 }

@@ -29,7 +29,7 @@ static int post_next(struct coll_pccl_execution *execution, uint32_t index)
     } else if (status == OMPI_SUCCESS && REQUEST_COMPLETE(request)) {
         status = coll_pccl_transport_finish(request);
     } else if (status == OMPI_SUCCESS) {
-        execution->requests[execution->num_requests++] = (struct coll_pccl_request){request, index};
+        execution->requests[execution->num_requests++] = (struct coll_pccl_part){request, index};
         message->pending++;
     }
     return status;
@@ -69,7 +69,7 @@ int coll_pccl_transport_receive(struct coll_pccl_execution *execution, uint32_t 
 int coll_pccl_transport_wait(struct coll_pccl_execution *execution)
 {
     while (execution->num_requests > 0) {
-        struct coll_pccl_request *last = &execution->requests[execution->num_requests - 1];
+        struct coll_pccl_part *last = &execution->requests[execution->num_requests - 1];
         ompi_request_t *request = last->request;
         ompi_request_wait_completion(request);
         execution->messages[last->operation].pending--;

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Runs the MPI tests over pccl: one line per test, PASS, FAIL (with the command to repeat it) or SKIP. See launch.sh for
-# the environment. tests/mpi/run.sh [GROUP...]: groups are matrix programs hosts settings agreement
-# large; default: all.
+# the environment. tests/mpi/run.sh [GROUP...]: groups are matrix programs requests hosts
+# settings agreement large; default: all.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$source/tests/mpi/launch.sh"
 here=$source/tests/mpi
-groups=${*:-matrix programs hosts settings agreement large}
+groups=${*:-matrix programs requests hosts settings agreement large}
 
 chosen() {
     case " $groups " in
@@ -20,6 +20,9 @@ build() {
         "$here/communicators.c" "$here/reductions.c" "$here/check.c" &&
         compile reports "$source"/tests/regress/*.c "$here/check.c" || return 1
     compile programs "$here"/programs/*.c "$here/reductions.c" "$here/check.c" || return 1
+    for program in nonblocking persistent; do
+        compile "$program" "$here/$program.c" "$here/operations.c" "$here/check.c" || return 1
+    done
     for program in order reproducible stress communicators_many threads spawn large allocations lowering; do
         compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
@@ -95,6 +98,19 @@ random_programs() {
 test_many() {
     launch communicators-many-2 2 90 "" communicators_many 10000
     launch communicators-many-5 5 90 "$(topology ring:5)" communicators_many 3000
+}
+
+# Non-blocking and persistent calls; where pccl declines, it guards the requests of the component below.
+requests() {
+    launch nonblocking-2 2 60 "" nonblocking
+    launch nonblocking-5 5 60 "$(topology ring:5) --mca coll_pccl_window 1" nonblocking
+    launch nonblocking-8 8 60 "$(topology torus:2x4) --mca coll_pccl_cache_plans 3" nonblocking 6
+    launch persistent-3 3 60 "" persistent
+    launch persistent-8 8 60 "$(topology torus:2x4) --mca coll_pccl_message_limit 1000" persistent 100
+    for program in nonblocking persistent; do
+        start "$program-declined-4" 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 "$TEST_FOLDER/$program"
+        judge "$program-declined-4" "$declines"
+    done
 }
 
 # Two runs must give the same bits.
@@ -249,7 +265,7 @@ if ! build >"$logs/build.log" 2>&1; then
     fail build "the test programs do not compile"
     exit 1
 fi
-for group in matrix programs hosts settings agreement large; do
+for group in matrix programs requests hosts settings agreement large; do
     if chosen "$group"; then
         "$group"
     fi
