@@ -110,9 +110,9 @@ struct coll_pccl_execution {
     struct coll_pccl_buffer buffer, staging;
     size_t *block_units[2]; /* [num_ranks] each, for v-calls */
     ptrdiff_t *block_displs[2];
-    bool keeps;  /* datatypes and operator of the call: it returns before its end */
-    int *arrays; /* copies of its arrays of counts and displacements */
-    size_t max_arrays;
+    bool keeps;   /* datatypes and operator of the call: it returns before its end */
+    char *arrays; /* copies of its arrays of counts, displacements and datatypes */
+    size_t arrays_bytes;
 };
 
 /* bind.c */

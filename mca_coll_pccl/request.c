@@ -294,7 +294,7 @@ static void hold_objects(ompi_request_t *request, const struct coll_pccl_call *c
     request->req_complete = REQUEST_PENDING;
     if (call->op) {
         ompi_coll_base_retain_op(request, call->op, call->receive_type);
-    } else {
+    } else if (!call->receive_types) { /* the MPI layer gives back those of an alltoallw in a wrong order */
         ompi_coll_base_retain_datatypes(request, view.input.blocks > 0 ? view.input.type : NULL,
                                         view.output.blocks > 0 ? view.output.type : NULL);
     }

@@ -6,12 +6,6 @@
 
 static int rank, size;
 
-/* Left to Open MPI's default, which crashes when the communicator is freed. */
-static bool is_left_out(enum kind kind)
-{
-    return kind == ALLTOALLW || kind == EXSCAN || kind == GATHERV || kind == SCAN || kind == SCATTERV;
-}
-
 /* The same request again and again, with other data each time. */
 static void test_repeated(enum kind kind, int count, bool gapped, int starts)
 {
@@ -140,8 +134,10 @@ static void test_freed(enum kind kind, int count)
 int main(int argc, char **argv)
 {
     int starts;
+    bool declined; /* the default serves the calls */
     check_init(&argc, &argv, "persistent");
     starts = argc > 1 ? atoi(argv[1]) : 1000;
+    declined = argc > 2;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int kind = 0; kind < NUM_KINDS; kind++) {
@@ -149,7 +145,7 @@ int main(int argc, char **argv)
         test_repeated((enum kind)kind, 1, false, starts);
         test_repeated((enum kind)kind, 700, true, starts / 20);
         test_repeated((enum kind)kind, 20000, kind % 2, starts / 100);
-        if (!is_left_out((enum kind)kind)) {
+        if (kind != ALLTOALLW || !declined) { /* nobody holds its datatypes in Open MPI 4.1 */
             test_freed((enum kind)kind, 3);
             test_freed((enum kind)kind, 4000);
         }

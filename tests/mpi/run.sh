@@ -107,10 +107,11 @@ requests() {
     launch nonblocking-8 8 60 "$(topology torus:2x4) --mca coll_pccl_cache_plans 3" nonblocking 6
     launch persistent-3 3 60 "" persistent
     launch persistent-8 8 60 "$(topology torus:2x4) --mca coll_pccl_message_limit 1000" persistent 100
-    for program in nonblocking persistent; do
-        start "$program-declined-4" 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 "$TEST_FOLDER/$program"
-        judge "$program-declined-4" "$declines"
-    done
+    start nonblocking-declined-4 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 "$TEST_FOLDER/nonblocking"
+    judge nonblocking-declined-4 "$declines"
+    start persistent-declined-4 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 \
+        "$TEST_FOLDER/persistent" 300 declined
+    judge persistent-declined-4 "$declines"
 }
 
 # Two runs must give the same bits.
