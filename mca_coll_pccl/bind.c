@@ -52,9 +52,12 @@ char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t in
 
 /* --- areas --------------------------------------------------------------------------------------------------- */
 
-/* Elements of a block. */
+/* Elements of a block; none of one that comes from nowhere. */
 static size_t block_count(const struct coll_pccl_side *side, uint32_t block)
 {
+    if (side->peers && side->peers[block] == MPI_PROC_NULL) {
+        return 0;
+    }
     return side->counts ? (size_t)side->counts[block] : side->count;
 }
 
@@ -72,16 +75,19 @@ static ptrdiff_t extent_of(const struct ompi_datatype_t *type)
 /* Bytes from the side's buffer to a block; next: where it is if blocks follow one another. */
 static ptrdiff_t block_offset(const struct coll_pccl_side *side, uint32_t block, ptrdiff_t next)
 {
+    if (side->places) {
+        return side->places[block];
+    }
     if (!side->displs) {
-        return next;
+        return side->counts ? next : (ptrdiff_t)(block * side->count) * extent_of(side->type);
     }
     return side->types ? side->displs[block] : side->displs[block] * extent_of(side->type);
 }
 
 static size_t side_elements(const struct coll_pccl_side *side)
 {
-    size_t elements = 0;
-    for (uint32_t i = 0; i < side->blocks; i++) {
+    size_t elements = side->counts ? 0 : side->blocks * side->count;
+    for (uint32_t i = 0; side->counts && i < side->blocks; i++) {
         elements += block_count(side, i);
     }
     return elements;
@@ -89,8 +95,8 @@ static size_t side_elements(const struct coll_pccl_side *side)
 
 static size_t side_bytes(const struct coll_pccl_side *side)
 {
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < side->blocks; i++) {
+    size_t bytes = side->counts ? 0 : side->blocks * side->count * side->type->super.size;
+    for (uint32_t i = 0; side->counts && i < side->blocks; i++) {
         size_t count = block_count(side, i);
         bytes += count > 0 ? count * block_type(side, i)->super.size : 0;
     }
@@ -110,7 +116,8 @@ static bool is_contiguous(const struct coll_pccl_side *side)
 {
     bool contiguous = side->counts || is_run(side->type, side->count);
     for (uint32_t i = 0; side->counts && i < side->blocks && contiguous; i++) {
-        contiguous = side->counts[i] == 0 || is_run(block_type(side, i), (size_t)side->counts[i]);
+        size_t count = block_count(side, i);
+        contiguous = count == 0 || is_run(block_type(side, i), count);
     }
     return contiguous;
 }
@@ -120,12 +127,11 @@ static bool is_contiguous(const struct coll_pccl_side *side)
 static int set_block_arrays(struct coll_pccl_execution *execution, int which, const struct coll_pccl_side *side,
                             bool private)
 {
-    uint32_t num_ranks = execution->plan->key.num_ranks;
-    if (!execution->block_units[which]) {
-        execution->block_units[which] = malloc(num_ranks * sizeof(size_t));
+    if (!execution->block_units[which]) { /* the plan determines how many blocks a side has */
+        execution->block_units[which] = malloc((side->blocks + 1) * sizeof(size_t));
     }
     if (!execution->block_displs[which]) {
-        execution->block_displs[which] = malloc(num_ranks * sizeof(ptrdiff_t));
+        execution->block_displs[which] = malloc((side->blocks + 1) * sizeof(ptrdiff_t));
     }
     size_t *block_units = execution->block_units[which];
     ptrdiff_t *block_displs = execution->block_displs[which];
@@ -134,16 +140,17 @@ static int set_block_arrays(struct coll_pccl_execution *execution, int which, co
     }
     ptrdiff_t next = 0;
     for (uint32_t i = 0; i < side->blocks; i++) {
-        if (side->counts[i] == 0) {
+        size_t count = block_count(side, i);
+        if (count == 0) {
             block_units[i] = 0;
             block_displs[i] = 0;
             continue;
         }
         const struct ompi_datatype_t *type = block_type(side, i);
         ptrdiff_t step = private && !execution->elements ? (ptrdiff_t)type->super.size : extent_of(type);
-        block_units[i] = (size_t)side->counts[i] * (execution->elements ? 1 : type->super.size);
+        block_units[i] = count * (execution->elements ? 1 : type->super.size);
         block_displs[i] = private ? next : block_offset(side, i, next) + (side->types ? type->super.true_lb : 0);
-        next += side->counts[i] * step;
+        next += (ptrdiff_t)count * step;
     }
     execution->areas[which].block_units = block_units;
     execution->areas[which].displs = block_displs;
@@ -174,7 +181,7 @@ static int set_area(struct coll_pccl_execution *execution, int which, const stru
 static int pack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area, uint32_t first,
                        uint32_t count)
 {
-    if (!side->counts) {
+    if (!side->counts && !side->peers) {
         const char *elements = side->buffer + (ptrdiff_t)(first * side->count) * extent_of(side->type);
         return coll_pccl_pack(side->type, count * side->count, elements, block_address(area, first));
     }
@@ -193,7 +200,7 @@ static int pack_blocks(const struct coll_pccl_side *side, const struct coll_pccl
 
 static int unpack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area)
 {
-    if (!side->counts) {
+    if (!side->counts && !side->peers) {
         return coll_pccl_unpack(side->type, side->blocks * side->count, side->buffer, area->base);
     }
     int status = OMPI_SUCCESS;
@@ -321,7 +328,7 @@ static int set_memory(struct coll_pccl_execution *execution)
     struct coll_pccl_room none = {0, 0};
     struct coll_pccl_room input = private_input ? side_room(execution, &view->input) : none;
     struct coll_pccl_room output = private_output ? side_room(execution, &view->output) : none;
-    size_t chunk = largest_chunk(execution);
+    size_t chunk = scratch_slots > 0 ? largest_chunk(execution) : 0;
     struct coll_pccl_room scratch = coll_pccl_room(execution->datatype, scratch_slots * chunk);
     size_t output_start = align(input.bytes), scratch_start = output_start + align(output.bytes);
     if (!coll_pccl_buffer_reserve(&execution->buffer, scratch_start + scratch.bytes)) {
@@ -453,7 +460,8 @@ int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl
         return OMPI_SUCCESS;
     }
     set_units(execution, call);
-    coll_pccl_view_make(call, execution->plan->key.rank, execution->plan->key.num_ranks, &execution->view);
+    const struct coll_pccl_key *key = &execution->plan->key;
+    coll_pccl_view_make(call, key->rank, key->num_ranks, key->neighborhood, &execution->view);
     execution->bound = *call;
     execution->repeatable = false;
     int status = set_memory(execution);

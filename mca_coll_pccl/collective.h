@@ -24,8 +24,28 @@ enum coll_pccl_kind {
     COLL_PCCL_SCAN,
     COLL_PCCL_SCATTER,
     COLL_PCCL_SCATTERV,
+    COLL_PCCL_NEIGHBOR_ALLGATHER, /* from here on: among neighbours */
+    COLL_PCCL_NEIGHBOR_ALLGATHERV,
+    COLL_PCCL_NEIGHBOR_ALLTOALL,
+    COLL_PCCL_NEIGHBOR_ALLTOALLV,
+    COLL_PCCL_NEIGHBOR_ALLTOALLW,
     COLL_PCCL_NUM_KINDS
 };
+
+/* The collectives among neighbours, a bit per enum coll_pccl_kind. */
+#define COLL_PCCL_NEIGHBOR_KINDS \
+    (((UINT32_C(1) << COLL_PCCL_NUM_KINDS) - 1) & ~((UINT32_C(1) << COLL_PCCL_NEIGHBOR_ALLGATHER) - 1))
+
+static inline bool coll_pccl_is_among_neighbors(enum coll_pccl_kind kind)
+{
+    return kind >= COLL_PCCL_NEIGHBOR_ALLGATHER;
+}
+
+/* Every neighbour gets the same block. */
+static inline bool coll_pccl_has_one_block(enum coll_pccl_kind kind)
+{
+    return kind == COLL_PCCL_NEIGHBOR_ALLGATHER || kind == COLL_PCCL_NEIGHBOR_ALLGATHERV;
+}
 
 enum coll_pccl_form {
     COLL_PCCL_BLOCKING,
@@ -63,12 +83,14 @@ struct coll_pccl_call {
     const int *send_counts; /* elements per block; v-calls */
     const int *send_displs; /* elements, with send_types bytes; NULL: blocks follow one another */
     struct ompi_datatype_t *send_type;
+    const MPI_Aint *send_places;               /* instead of send_displs: bytes */
     struct ompi_datatype_t *const *send_types; /* of each block, w-calls; send_type is then not set */
     void *receive;
     size_t receive_count;
     const int *receive_counts;
     const int *receive_displs;
     struct ompi_datatype_t *receive_type;
+    const MPI_Aint *receive_places;
     struct ompi_datatype_t *const *receive_types;
     struct ompi_op_t *op;
     int root;

@@ -45,6 +45,8 @@ struct coll_pccl_group {
     uint32_t *devices;    /* [num_ranks] device of each rank; NULL if pccl declines this communicator */
     uint64_t digest;      /* of devices */
     const char *declined; /* why (static text), else NULL */
+    bool has_strangers;   /* that is because pccl may be off in some ranks */
+    struct coll_pccl_neighborhood *neighborhood; /* NULL until the first collective among neighbours */
     uint32_t calls;       /* rooted calls so far: see COLL_PCCL_FLOW_CALLS */
     struct coll_pccl_recent {
         uint64_t key; /* packed by plan.c; 0 = empty */
@@ -73,5 +75,9 @@ void coll_pccl_parameters_check(void);
 mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm, int *priority);
 /* The group of a module, made when it is first asked for; NULL when out of memory. */
 struct coll_pccl_group *coll_pccl_module_group(struct coll_pccl_module *module, struct ompi_communicator_t *comm);
+/* The neighbourhood of this rank in a communicator with a topology, made when it is first asked for; NULL when out of
+ * memory. */
+const struct coll_pccl_neighborhood *coll_pccl_module_neighborhood(struct coll_pccl_group *group,
+                                                                   struct ompi_communicator_t *comm);
 
 #endif

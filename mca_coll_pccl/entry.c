@@ -53,6 +53,14 @@
 #define TYPED_VECTORS_ARGUMENTS \
     send, send_counts, send_displs, send_types, receive, receive_counts, receive_displs, receive_types, comm
 
+/* The same with displacements as addresses have them. */
+#define PLACED_VECTORS_PARAMETERS                                                            \
+    const void *send, const int *send_counts, const MPI_Aint *send_places,                   \
+        struct ompi_datatype_t *const *send_types, void *receive, const int *receive_counts, \
+        const MPI_Aint *receive_places, struct ompi_datatype_t *const *receive_types, struct ompi_communicator_t *comm
+#define PLACED_VECTORS_ARGUMENTS \
+    send, send_counts, send_places, send_types, receive, receive_counts, receive_places, receive_types, comm
+
 #define BARRIER_PARAMETERS struct ompi_communicator_t *comm
 #define BARRIER_ARGUMENTS comm
 
@@ -90,12 +98,14 @@ static inline struct coll_pccl_call new_call(enum coll_pccl_kind kind, const voi
         .send_counts = NULL,
         .send_displs = NULL,
         .send_type = send_type,
+        .send_places = NULL,
         .send_types = NULL,
         .receive = receive,
         .receive_count = (size_t)receive_count,
         .receive_counts = NULL,
         .receive_displs = NULL,
         .receive_type = receive_type,
+        .receive_places = NULL,
         .receive_types = NULL,
         .op = op,
         .root = root,
@@ -290,6 +300,48 @@ static inline struct coll_pccl_call describe_scatterv(FROM_ROOT_VECTOR_PARAMETER
     return call;
 }
 
+/* Among neighbours only the two ends of an edge need to know its size, and a rank may have no edge at all. */
+static inline struct coll_pccl_call describe_neighbor_allgather(BLOCKS_PARAMETERS)
+{
+    (void)comm;
+    return new_call(COLL_PCCL_NEIGHBOR_ALLGATHER, send, send_count, send_type, receive, receive_count, receive_type,
+                    NULL, 0);
+}
+
+static inline struct coll_pccl_call describe_neighbor_allgatherv(TO_VECTOR_PARAMETERS)
+{
+    (void)comm;
+    struct coll_pccl_call call =
+        new_call(COLL_PCCL_NEIGHBOR_ALLGATHERV, send, send_count, send_type, receive, 0, receive_type, NULL, 0);
+    call.receive_counts = receive_counts;
+    call.receive_displs = receive_displs;
+    return call;
+}
+
+static inline struct coll_pccl_call describe_neighbor_alltoall(BLOCKS_PARAMETERS)
+{
+    (void)comm;
+    return new_call(COLL_PCCL_NEIGHBOR_ALLTOALL, send, send_count, send_type, receive, receive_count, receive_type,
+                    NULL, 0);
+}
+
+static inline struct coll_pccl_call describe_neighbor_alltoallv(VECTORS_PARAMETERS)
+{
+    struct coll_pccl_call call = describe_alltoallv(VECTORS_ARGUMENTS);
+    call.kind = COLL_PCCL_NEIGHBOR_ALLTOALLV;
+    return call;
+}
+
+static inline struct coll_pccl_call describe_neighbor_alltoallw(PLACED_VECTORS_PARAMETERS)
+{
+    struct coll_pccl_call call =
+        describe_alltoallw(send, send_counts, NULL, send_types, receive, receive_counts, NULL, receive_types, comm);
+    call.kind = COLL_PCCL_NEIGHBOR_ALLTOALLW;
+    call.send_places = send_places;
+    call.receive_places = receive_places;
+    return call;
+}
+
 /* --- entries --------------------------------------------------------------------------------------------------- */
 
 #define OWN(base) ((struct coll_pccl_module *)(base))
@@ -351,6 +403,11 @@ ENTRIES(reduce_scatter_block, REDUCTION)
 ENTRIES(scan, REDUCTION)
 ENTRIES(scatter, ROOTED_BLOCKS)
 ENTRIES(scatterv, FROM_ROOT_VECTOR)
+ENTRIES(neighbor_allgather, BLOCKS)
+ENTRIES(neighbor_allgatherv, TO_VECTOR)
+ENTRIES(neighbor_alltoall, BLOCKS)
+ENTRIES(neighbor_alltoallv, VECTORS)
+ENTRIES(neighbor_alltoallw, PLACED_VECTORS)
 
 /* --- the table ------------------------------------------------------------------------------------------------- */
 
@@ -387,4 +444,10 @@ const struct coll_pccl_collective coll_pccl_collectives[COLL_PCCL_NUM_KINDS] = {
     [COLL_PCCL_SCAN] = ROW(scan, PCCL_SCAN, SCAN, false, true),
     [COLL_PCCL_SCATTER] = ROW(scatter, PCCL_SCATTER, SCATTER, false, true),
     [COLL_PCCL_SCATTERV] = ROW(scatterv, PCCL_SCATTER, SCATTERV, true, true),
+    /* Open MPI's own tags for these do not fit the 24 bits of pml/ucx: those of their namesakes do as well. */
+    [COLL_PCCL_NEIGHBOR_ALLGATHER] = ROW(neighbor_allgather, PCCL_CUSTOM, ALLGATHER, true, true),
+    [COLL_PCCL_NEIGHBOR_ALLGATHERV] = ROW(neighbor_allgatherv, PCCL_CUSTOM, ALLGATHERV, true, true),
+    [COLL_PCCL_NEIGHBOR_ALLTOALL] = ROW(neighbor_alltoall, PCCL_CUSTOM, ALLTOALL, true, true),
+    [COLL_PCCL_NEIGHBOR_ALLTOALLV] = ROW(neighbor_alltoallv, PCCL_CUSTOM, ALLTOALLV, true, true),
+    [COLL_PCCL_NEIGHBOR_ALLTOALLW] = ROW(neighbor_alltoallw, PCCL_CUSTOM, ALLTOALLW, true, true),
 };

@@ -23,7 +23,8 @@ static struct coll_pccl_execution *create(struct coll_pccl_plan *plan)
         return NULL;
     }
     execution->plan = plan;
-    execution->window_size = (uint32_t)coll_pccl_parameters.window;
+    /* Ranks that plan for themselves have agreed on no order of messages: all must be able to be under way. */
+    execution->window_size = plan->key.neighborhood ? UINT32_MAX : (uint32_t)coll_pccl_parameters.window;
     size_t num_operations = plan->program->num_operations;
     bool complete = true;
     for (int kind = PCCL_OP_SEND; kind <= PCCL_OP_RECEIVE; kind++) {

@@ -5,6 +5,7 @@
 
 #include "agreement.h"
 #include "component.h"
+#include "neighborhood.h"
 #include "world.h"
 
 #include "pccl/topology.h"
@@ -47,6 +48,7 @@ static void destruct(coll_pccl_module_t *module)
     release_previous(module);
     if (module->group) {
         free(module->group->devices);
+        free(module->group->neighborhood);
         free(module->group);
         module->group = NULL;
     }
@@ -73,11 +75,21 @@ static bool install_function(struct coll_pccl_module *module, struct ompi_commun
     return true;
 }
 
+/* What pccl would serve on a communicator, a bit per kind. Whether it will have neighbours shows only later: a topology
+ * is attached to a communicator after its modules. One rank alone may have edges to itself; besides, Open MPI 4.1 takes
+ * the displacements of its alltoallw for elements. */
+static uint32_t wanted_kinds(struct ompi_communicator_t *comm)
+{
+    uint32_t alone = COLL_PCCL_NEIGHBOR_KINDS | UINT32_C(1) << COLL_PCCL_ALLTOALLW;
+    return coll_pccl_parameters.served & (ompi_comm_size(comm) > 1 ? ~UINT32_C(0) : alone);
+}
+
 static void install(struct coll_pccl_module *module, struct ompi_communicator_t *comm)
 {
+    uint32_t wanted = wanted_kinds(comm);
     for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
         for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
-            bool is_wanted = coll_pccl_parameters.served >> kind & 1;
+            bool is_wanted = wanted >> kind & 1;
             if (is_wanted && install_function(module, comm, &coll_pccl_collectives[kind].functions[form])) {
                 module->installed[form] |= UINT32_C(1) << kind;
             }
@@ -123,7 +135,7 @@ static void report_missing(const struct coll_pccl_module *module)
     bool any = false;
     char list[LIST_BYTES];
     for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
-        missing[form] = coll_pccl_parameters.served & ~module->installed[form];
+        missing[form] = coll_pccl_parameters.served & ~module->installed[form] & ~COLL_PCCL_NEIGHBOR_KINDS;
         any |= module->installed[form] != 0;
     }
     if (!any) {
@@ -138,7 +150,7 @@ static void report_missing(const struct coll_pccl_module *module)
  * communicator is made, which happens in MPI_Init. */
 static void report_taken(struct ompi_communicator_t *comm)
 {
-    uint32_t taken[COLL_PCCL_NUM_FORMS] = {0};
+    uint32_t taken[COLL_PCCL_NUM_FORMS] = {0}, served = coll_pccl_parameters.served & ~COLL_PCCL_NEIGHBOR_KINDS;
     bool all = true;
     char list[LIST_BYTES];
     for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
@@ -148,8 +160,8 @@ static void report_taken(struct ompi_communicator_t *comm)
             memcpy(&active, (const char *)comm->c_coll + row->active_function, sizeof active);
             taken[form] |= (uint32_t)(active != row->entry) << kind;
         }
-        taken[form] &= coll_pccl_parameters.served;
-        all &= taken[form] == coll_pccl_parameters.served;
+        taken[form] &= served;
+        all &= taken[form] == served;
     }
     if (all) {
         opal_output(coll_pccl_output, "on, but serves nothing: coll_pccl_priority %d is not above that of another "
@@ -193,7 +205,7 @@ mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm,
                     "(see the help text)");
     }
     bool may_serve = comm == MPI_COMM_WORLD || coll_pccl_world.agreed;
-    if (coll_pccl_parameters.priority <= 0 || OMPI_COMM_IS_INTER(comm) || ompi_comm_size(comm) < 2 || !may_serve) {
+    if (coll_pccl_parameters.priority <= 0 || OMPI_COMM_IS_INTER(comm) || wanted_kinds(comm) == 0 || !may_serve) {
         return NULL;
     }
     struct coll_pccl_module *module = OBJ_NEW(coll_pccl_module_t);
@@ -210,6 +222,14 @@ mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm,
 static uint32_t *find_devices(struct coll_pccl_group *group, struct ompi_communicator_t *comm)
 {
     opal_process_name_t own = ompi_proc_local()->super.proc_name;
+    for (uint32_t i = 0; i < group->num_ranks; i++) {
+        opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, (int)i);
+        if (name.jobid != own.jobid || name.vpid >= coll_pccl_world.num_ranks) {
+            group->declined = "some of its ranks are not in this MPI_COMM_WORLD";
+            group->has_strangers = true;
+            return NULL;
+        }
+    }
     if (group->num_ranks > (uint32_t)coll_pccl_parameters.max_ranks) {
         group->declined = "more ranks than coll_pccl_max_ranks";
         return NULL;
@@ -217,11 +237,6 @@ static uint32_t *find_devices(struct coll_pccl_group *group, struct ompi_communi
     uint32_t *devices = malloc(group->num_ranks * sizeof *devices);
     for (uint32_t i = 0; devices && i < group->num_ranks; i++) {
         opal_process_name_t name = ompi_group_get_proc_name(comm->c_local_group, (int)i);
-        if (name.jobid != own.jobid || name.vpid >= coll_pccl_world.num_ranks) {
-            group->declined = "some of its ranks are not in this MPI_COMM_WORLD";
-            free(devices);
-            return NULL;
-        }
         devices[i] = coll_pccl_world.devices[name.vpid];
     }
     return devices;
@@ -258,4 +273,13 @@ struct coll_pccl_group *coll_pccl_module_group(struct coll_pccl_module *module, 
     group->digest = group->devices ? digest_of(group->devices, group->num_ranks) : 0;
     module->group = group;
     return group;
+}
+
+const struct coll_pccl_neighborhood *coll_pccl_module_neighborhood(struct coll_pccl_group *group,
+                                                                   struct ompi_communicator_t *comm)
+{
+    if (!group->neighborhood) {
+        group->neighborhood = coll_pccl_neighborhood_create(comm);
+    }
+    return group->neighborhood;
 }

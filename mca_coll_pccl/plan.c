@@ -34,6 +34,9 @@ static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *co
                    uint64_t packed, struct coll_pccl_plan **plan, struct coll_pccl_execution **idle)
 {
     const struct coll_pccl_collective *row = &coll_pccl_collectives[call->kind];
+    const struct coll_pccl_neighborhood *neighborhood = coll_pccl_is_among_neighbors(call->kind) ? group->neighborhood
+                                                        : group->num_ranks == 1 ? &coll_pccl_neighborhood_of_one
+                                                                                : NULL;
     struct coll_pccl_key key = {
         .collective = row->planned_as,
         .band = band_of(call),
@@ -43,8 +46,10 @@ static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *co
         .direct = row->sizes_private,
         .num_ranks = group->num_ranks,
         .rank = group->rank,
-        .devices = group->devices,
-        .digest = group->digest,
+        .devices = neighborhood ? NULL : group->devices,
+        .digest = neighborhood ? neighborhood->digest : group->digest,
+        .neighborhood = neighborhood,
+        .one_block = coll_pccl_has_one_block(call->kind),
     };
     if (coll_pccl_cache_find(&key, comm, plan, idle) != PCCL_SUCCESS) {
         return OMPI_ERR_OUT_OF_RESOURCE;
@@ -53,25 +58,33 @@ static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *co
     return OMPI_SUCCESS;
 }
 
+/* Why all members leave the call to others, or NULL. Among neighbours only ranks without pccl are a reason: nobody needs
+ * to know more than his own neighbours. */
+static const char *find_refusal(const struct coll_pccl_group *group, enum coll_pccl_kind kind)
+{
+    return coll_pccl_is_among_neighbors(kind) && !group->has_strangers ? NULL : group->declined;
+}
+
 int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                         const struct coll_pccl_call *call, struct coll_pccl_plan **plan,
                         struct coll_pccl_execution **idle)
 {
     struct coll_pccl_group *group = module->group ? module->group : coll_pccl_module_group(module, comm);
-    if (!group) {
+    if (!group || (coll_pccl_is_among_neighbors(call->kind) && !coll_pccl_module_neighborhood(group, comm))) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    const char *declined = find_refusal(group, call->kind);
     const struct coll_pccl_recent *recent = &group->recent[call->kind];
     uint32_t band = band_of(call);
     uint64_t packed = (uint64_t)(uint32_t)call->root << 32 | band << 2 | (uint32_t)is_ordered(call) << 1 | 1;
     *plan = recent->key == packed ? coll_pccl_cache_recall(recent->place, recent->generation, idle) : NULL;
-    if (!*plan && !group->declined) {
+    if (!*plan && !declined) {
         int status = look_up(group, comm, call, packed, plan, idle);
         if (status != OMPI_SUCCESS) {
             return status;
         }
     }
-    const char *declined = group->declined ? group->declined : (*plan)->program ? NULL : (*plan)->failure;
+    declined = declined ? declined : (*plan)->program ? NULL : (*plan)->failure;
     if (coll_pccl_parameters.verbose > 0) {
         coll_pccl_report_use(comm, group, call->kind, band, *plan, declined);
     }
@@ -212,6 +225,16 @@ static int synthesize_on_switch(const struct pccl_request *request, const struct
     return status;
 }
 
+/* The plan of a rank among its neighbours. */
+static int plan_exchange(struct coll_pccl_plan *plan, struct pccl_error *error)
+{
+    plan->pieces = 1;
+    plan->predicted_ps = -1;
+    snprintf(plan->method, sizeof plan->method, "exchange");
+    return coll_pccl_neighborhood_plan(plan->key.neighborhood, plan->key.rank, plan->key.one_block, &plan->program,
+                                       error);
+}
+
 static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm, struct pccl_error *error)
 {
     const struct coll_pccl_key *key = &plan->key;
@@ -247,6 +270,21 @@ static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *c
     return status;
 }
 
+/* The parts of a key that the plan keeps copies of; false when out of memory. */
+static bool copy_key(const struct coll_pccl_key *key, struct coll_pccl_key *copy)
+{
+    *copy = *key;
+    copy->devices = NULL;
+    copy->neighborhood = NULL;
+    if (key->neighborhood) {
+        copy->neighborhood = coll_pccl_neighborhood_copy(key->neighborhood);
+        return copy->neighborhood != NULL;
+    }
+    uint32_t *devices = malloc(key->num_ranks * sizeof *devices);
+    copy->devices = devices;
+    return devices && memcpy(devices, key->devices, key->num_ranks * sizeof *devices);
+}
+
 /* Why nothing serves a group: often its devices are not joined. Else what the synthesizer says last. */
 static void explain_failure(struct coll_pccl_plan *plan, int status, const struct pccl_error *error)
 {
@@ -272,21 +310,18 @@ static void explain_failure(struct coll_pccl_plan *plan, int status, const struc
 int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
                           struct coll_pccl_plan **made)
 {
-    int status = PCCL_ERR_MEMORY;
     struct coll_pccl_plan *plan = calloc(1, sizeof *plan);
-    uint32_t *devices = malloc(key->num_ranks * sizeof *devices);
-    if (!plan || !devices) {
-        free(devices);
+    if (!plan || !copy_key(key, &plan->key)) {
         free(plan);
-        return status;
+        return PCCL_ERR_MEMORY;
     }
-    memcpy(devices, key->devices, key->num_ranks * sizeof *devices);
-    plan->key = *key;
-    plan->key.devices = devices;
     struct pccl_error error = {""};
-    status = synthesize(plan, comm, &error);
+    int status = key->neighborhood ? plan_exchange(plan, &error) : synthesize(plan, comm, &error);
     if (status == PCCL_SUCCESS) {
         status = index_operations(plan);
+    } else if (key->neighborhood && status != PCCL_ERR_MEMORY) {
+        snprintf(plan->failure, sizeof plan->failure, "%.150s", error.message);
+        status = PCCL_SUCCESS;
     } else if (status != PCCL_ERR_MEMORY) {
         explain_failure(plan, status, &error);
         status = PCCL_SUCCESS;
@@ -312,5 +347,6 @@ void coll_pccl_plan_free(struct coll_pccl_plan *plan)
     free(plan->slots);
     pccl_program_free(plan->program);
     free((uint32_t *)plan->key.devices);
+    free((struct coll_pccl_neighborhood *)plan->key.neighborhood);
     free(plan);
 }

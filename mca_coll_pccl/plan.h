@@ -4,6 +4,7 @@
 #define COLL_PCCL_PLAN_H
 
 #include "component.h"
+#include "neighborhood.h"
 
 #include "pccl/synth.h"
 
@@ -16,8 +17,10 @@ struct coll_pccl_key {
     bool reproducible; /* reductions by the fixed tree of demand.h */
     bool direct;
     uint32_t num_ranks, rank;
-    const uint32_t *devices; /* [num_ranks] */
-    uint64_t digest;         /* of devices */
+    const uint32_t *devices; /* [num_ranks]; NULL among neighbours */
+    uint64_t digest;         /* of devices, or of the neighbourhood */
+    const struct coll_pccl_neighborhood *neighborhood; /* of this rank, else NULL: the plan is this rank's own affair */
+    bool one_block;                                    /* among neighbours: all edges out carry the same block */
 };
 
 /* An operand of an operation, resolved as far as it goes without buffers and sizes. */
@@ -35,11 +38,11 @@ struct coll_pccl_sequence {
 };
 
 struct coll_pccl_plan {
-    struct coll_pccl_key key;     /* devices: own copy */
+    struct coll_pccl_key key;     /* devices, neighborhood: own copies */
     struct pccl_program *program; /* of this rank; NULL if planning failed */
     uint32_t pieces;              /* per block */
     char method[48];
-    int64_t predicted_ps;                  /* for blocks of 2^band bytes */
+    int64_t predicted_ps;                  /* for blocks of 2^band bytes; -1: unknown */
     char failure[160];                     /* why there is no program */
     struct coll_pccl_slot *slots;          /* [program->num_slots] */
     struct coll_pccl_sequence sequence[2]; /* by PCCL_OP_SEND, PCCL_OP_RECEIVE */

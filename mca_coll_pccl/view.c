@@ -10,6 +10,7 @@ static struct coll_pccl_side send_side(const struct coll_pccl_call *call, uint32
         .count = call->send_count,
         .counts = call->send_counts,
         .displs = call->send_displs,
+        .places = call->send_places,
         .types = call->send_types,
     };
 }
@@ -23,6 +24,7 @@ static struct coll_pccl_side receive_side(const struct coll_pccl_call *call, uin
         .count = call->receive_count,
         .counts = call->receive_counts,
         .displs = call->receive_displs,
+        .places = call->receive_places,
         .types = call->receive_types,
     };
 }
@@ -93,8 +95,19 @@ static void view_scatter(const struct coll_pccl_call *call, bool is_root, uint32
     }
 }
 
+/* A block for every edge, or one for all edges out; a side without edges does not count. */
+static void view_neighbors(const struct coll_pccl_call *call, const struct coll_pccl_neighborhood *neighborhood,
+                           struct coll_pccl_view *view)
+{
+    bool one_block = coll_pccl_has_one_block(call->kind) && neighborhood->num_out > 0;
+    view->input = send_side(call, one_block ? 1 : neighborhood->num_out);
+    view->input.peers = one_block ? NULL : coll_pccl_neighbors_out(neighborhood);
+    view->output = receive_side(call, neighborhood->num_in);
+    view->output.peers = coll_pccl_neighbors_in(neighborhood);
+}
+
 void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks,
-                         struct coll_pccl_view *view)
+                         const struct coll_pccl_neighborhood *neighborhood, struct coll_pccl_view *view)
 {
     bool is_root = (uint32_t)call->root == rank;
     *view = (struct coll_pccl_view){.relation = COLL_PCCL_APART};
@@ -105,6 +118,9 @@ void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint3
     case PCCL_ALLREDUCE:
     case PCCL_SCAN:
         view_all(call, 1, 1, 0, view);
+        break;
+    case PCCL_CUSTOM:
+        view_neighbors(call, neighborhood, view);
         break;
     case PCCL_EXSCAN:
         view_exscan(call, rank, num_ranks, view);

@@ -3,6 +3,7 @@
 #define COLL_PCCL_VIEW_H
 
 #include "collective.h"
+#include "neighborhood.h"
 
 /* Blocks in memory of the application. */
 struct coll_pccl_side {
@@ -12,7 +13,9 @@ struct coll_pccl_side {
     size_t count;      /* elements per block */
     const int *counts; /* instead of count: elements of each block */
     const int *displs; /* elements, with types bytes; NULL: blocks follow one another */
-    struct ompi_datatype_t *const *types; /* instead of type: of each block; then with counts and displs */
+    const MPI_Aint *places; /* instead of displs: bytes */
+    struct ompi_datatype_t *const *types; /* instead of type: of each block; then with counts, and displs or places */
+    const int *peers; /* NULL, or the rank at the other end of each block; of MPI_PROC_NULL nothing else may be read */
 };
 
 /* How input and output lie to each other. */
@@ -29,7 +32,8 @@ struct coll_pccl_view {
     uint32_t block; /* of the other one */
 };
 
+/* neighborhood: of a collective among neighbours, whose lists of ranks the view refers to; else NULL. */
 void coll_pccl_view_make(const struct coll_pccl_call *call, uint32_t rank, uint32_t num_ranks,
-                         struct coll_pccl_view *view);
+                         const struct coll_pccl_neighborhood *neighborhood, struct coll_pccl_view *view);
 
 #endif

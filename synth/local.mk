@@ -118,6 +118,7 @@ libpcclsynth_la_SOURCES = \
 	synth/check/simulate.c \
 	synth/check/timeline.c \
 	synth/check/timeline.h \
+	synth/check/verify_exchange.c \
 	synth/check/verify_match.c \
 	synth/check/verify_program.c \
 	synth/check/verify_races.c \
@@ -142,6 +143,7 @@ libpcclsynth_la_SOURCES = \
 	synth/io/topology_read.c \
 	synth/io/topology_write.c \
 	synth/schedule/demand.c \
+	synth/schedule/exchange.c \
 	synth/schedule/lower.c \
 	synth/schedule/lower.h \
 	synth/schedule/operations.c \

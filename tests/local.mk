@@ -8,6 +8,7 @@ UNIT_TESTS = \
 	tests/unit/test_classical \
 	tests/unit/test_demand \
 	tests/unit/test_fabric \
+	tests/unit/test_exchange \
 	tests/unit/test_fold \
 	tests/unit/test_generators \
 	tests/unit/test_greedy \

@@ -67,8 +67,8 @@ struct call {
 };
 
 /* Set for plain Open MPI 4.1, to keep away from its defects: all ranks name the same type (allgather and allgatherv
- * hang or mix up data otherwise), scatterv has no empty type (it hangs), types with gaps stay out of alltoall (Bruck's algorithm writes outside its memory
- * from 12 ranks), and no reduction has a negative lower bound (neither does the ring all-reduce stay inside). */
+ * hang or mix up data otherwise), scatterv has no empty type (it hangs), types with gaps stay out of alltoall (Bruck's
+ * algorithm writes outside its memory from 12 ranks), and no reduction has a negative lower bound (neither does the ring all-reduce stay inside). */
 extern bool recipe_plain;
 
 /* Names the case, makes the call and compares. Nothing happens on ranks outside the communicator. */

@@ -92,7 +92,8 @@ static void test_comms(void)
 static void test_reductions(void)
 {
     static const int units[] = {1, 3, 40, 0, 777, 2500};
-    static const enum collective collectives[] = {ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN};
+    static const enum collective collectives[] = {ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK,
+                                                  SCAN, EXSCAN};
     for (int reduction = 0; reduction < num_reductions; reduction++) {
         for (int i = 0; i < 6; i++) {
             for (int j = 0; j < (reduction < first_user_reduction ? 2 : 4); j++) {

@@ -23,10 +23,14 @@ build() {
     for program in nonblocking persistent; do
         compile "$program" "$here/$program.c" "$here/operations.c" "$here/check.c" || return 1
     done
+    compile neighbors "$here/neighbors.c" "$here/exchange.c" "$here/datatypes.c" "$here/communicators.c" \
+        "$here/check.c" || return 1
     for program in order reproducible stress communicators_many threads spawn large allocations lowering; do
         compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
 }
+
+forms=
 
 topology() {
     echo "--mca coll_pccl_topology $1${2:+ --mca coll_pccl_placement $2}"
@@ -70,6 +74,12 @@ programs() {
     launch spawn 2 60 "--mca btl vader,self,tcp" spawn
     launch allocations-2 2 60 "" allocations
     launch allocations-torus-6 6 60 "$(topology torus:2x3)" allocations
+    launch neighbors-2 2 60 "" neighbors $forms
+    launch neighbors-torus-6 6 60 "$(topology torus:2x3) --mca btl_vader_eager_limit 200" neighbors $forms
+    launch neighbors-ring-5 5 60 "$(topology ring:5) --mca coll_pccl_window 1 --mca coll_pccl_cache_plans 2" \
+        neighbors $forms --seed 1000
+    launch neighbors-many-8 8 90 "--mca coll_pccl_max_ranks 3" neighbors $forms --seed 2000
+    launch neighbors-null-types 4 60 "--mca mpi_param_check 0" neighbors $forms --null-types
     test_many
     test_order 4 star:4
     test_order 9 torus:3x3

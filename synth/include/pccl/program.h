@@ -60,6 +60,20 @@ struct pccl_program {
 int pccl_program_create(const struct pccl_schedule *schedule, uint32_t rank, struct pccl_program **program,
                         struct pccl_error *error);
 void pccl_program_free(struct pccl_program *program);
+/* One block that a rank exchanges: with which rank, and the number of the block on its side. */
+struct pccl_edge {
+    uint32_t peer;
+    uint32_t block;
+};
+
+/* The program of a rank that knows only its own edges of a pattern (a distributed graph). Every block is one slot and
+ * goes straight to its peer; input block `block` of sends[i], output block `block` of receives[i]. Messages of a pair
+ * are matched in the order of its edges at both ends; so are edges to the rank itself, which become copies. All sends
+ * come before all receives; as the ranks have agreed on no order, it must run with a window that holds all of them.
+ * Fails with PCCL_ERR_INVALID if the rank has not as many edges from itself as to itself. */
+int pccl_program_exchange(uint32_t rank, const struct pccl_edge *sends, uint32_t num_sends,
+                          const struct pccl_edge *receives, uint32_t num_receives, struct pccl_program **program,
+                          struct pccl_error *error);
 /* The programs of all ranks, programs[0 .. num_ranks-1], with the common work done once. After an error all are NULL. */
 int pccl_programs_create(const struct pccl_schedule *schedule, struct pccl_program **programs, struct pccl_error *error);
 

@@ -21,6 +21,11 @@ int pccl_verify_schedule(const struct pccl_topology *topology, const struct pccl
 int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_program *const *programs,
                          struct pccl_error *error);
 
+/* Checks a program of pccl_program_exchange against the edges it was made for: each edge is served once, with its peer
+ * and block, in the order of its pair. */
+int pccl_verify_exchange(const struct pccl_program *program, const struct pccl_edge *sends, uint32_t num_sends,
+                         const struct pccl_edge *receives, uint32_t num_receives, struct pccl_error *error);
+
 #pragma GCC visibility pop
 
 #endif
