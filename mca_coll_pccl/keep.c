@@ -26,7 +26,8 @@ static const void *copy_array(const void *array, size_t bytes, char **next)
 static size_t arrays_bytes(const struct coll_pccl_side *side)
 {
     size_t ints = rounded(side->blocks * sizeof(int));
-    return (side->counts ? ints : 0) + (side->displs ? ints : 0) + (side->types ? side->blocks * sizeof(void *) : 0);
+    return (side->counts ? ints : 0) + (side->displs ? ints : 0) + (side->types ? side->blocks * sizeof(void *) : 0) +
+           (side->places ? side->blocks * sizeof(MPI_Aint) : 0);
 }
 
 static int copy_arrays(struct coll_pccl_execution *execution)
@@ -47,6 +48,7 @@ static int copy_arrays(struct coll_pccl_execution *execution)
         sides[i]->counts = copy_array(sides[i]->counts, blocks * sizeof(int), &next);
         sides[i]->displs = copy_array(sides[i]->displs, blocks * sizeof(int), &next);
         sides[i]->types = copy_array(sides[i]->types, blocks * sizeof(void *), &next);
+        sides[i]->places = copy_array(sides[i]->places, blocks * sizeof(MPI_Aint), &next);
     }
     return OMPI_SUCCESS;
 }
@@ -55,7 +57,8 @@ static int copy_arrays(struct coll_pccl_execution *execution)
  * anything. */
 static struct ompi_datatype_t *freeable_type(const struct coll_pccl_side *side, uint32_t i)
 {
-    struct ompi_datatype_t *type = !side->types ? side->type : side->counts[i] > 0 ? side->types[i] : NULL;
+    bool is_empty = side->types && (side->counts[i] == 0 || (side->peers && side->peers[i] == MPI_PROC_NULL));
+    struct ompi_datatype_t *type = !side->types ? side->type : is_empty ? NULL : side->types[i];
     return type && !ompi_datatype_is_predefined(type) ? type : NULL;
 }
 

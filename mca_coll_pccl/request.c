@@ -289,8 +289,11 @@ static int free_guarded(ompi_request_t **request)
 /* The MPI layer notes down what a call uses, but in Open MPI 4.1 takes an inactive request for one that is over. */
 static void hold_objects(ompi_request_t *request, const struct coll_pccl_call *call, struct ompi_communicator_t *comm)
 {
-    struct coll_pccl_view view;
-    coll_pccl_view_make(call, (uint32_t)ompi_comm_rank(comm), (uint32_t)ompi_comm_size(comm), &view);
+    struct coll_pccl_view view = {.input = {.blocks = 1, .type = call->send_type},
+                                  .output = {.blocks = 1, .type = call->receive_type}};
+    if (!coll_pccl_is_among_neighbors(call->kind)) { /* there all arguments count */
+        coll_pccl_view_make(call, (uint32_t)ompi_comm_rank(comm), (uint32_t)ompi_comm_size(comm), NULL, &view);
+    }
     request->req_complete = REQUEST_PENDING;
     if (call->op) {
         ompi_coll_base_retain_op(request, call->op, call->receive_type);
