@@ -235,6 +235,29 @@ static int plan_exchange(struct coll_pccl_plan *plan, struct pccl_error *error)
                                        error);
 }
 
+/* Why there is no plan on the topology: often devices of the group are not joined. Else what the synthesizer says last.
+ */
+static void explain_failure(struct coll_pccl_plan *plan, int status, const struct pccl_error *error)
+{
+    const struct pccl_topology *topology = coll_pccl_world.topology;
+    const uint32_t *devices = plan->key.devices;
+    uint32_t max_links = pccl_topology_route_limit(topology);
+    uint32_t *links = malloc(((size_t)max_links + 1) * sizeof *links);
+    snprintf(plan->failure, sizeof plan->failure, "%s: %.120s", pccl_status_text(status), error->message);
+    for (uint32_t i = 0; links && i < plan->key.num_ranks; i++) {
+        for (uint32_t j = 0; j < plan->key.num_ranks; j++) {
+            if (i != j && pccl_topology_route(topology, devices[i], devices[j], links, max_links) < 0) {
+                snprintf(plan->failure, sizeof plan->failure,
+                         "the topology has no route from %.28s (rank %u) to %.28s (rank %u), and no plan does without",
+                         topology->vertices[devices[i]].name, i, topology->vertices[devices[j]].name, j);
+                free(links);
+                return;
+            }
+        }
+    }
+    free(links);
+}
+
 static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm, struct pccl_error *error)
 {
     const struct coll_pccl_key *key = &plan->key;
@@ -251,10 +274,12 @@ static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *c
     struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
     struct pccl_result *result = NULL;
     int status = pccl_synthesize(coll_pccl_world.topology, &request, &options, &result, error);
-    if (status == PCCL_ERR_UNSUPPORTED && key->reproducible) {
-        /* The fixed tree may need pairs that the topology joins only over others. MPI reaches every rank all the same,
-         * and the previous component would combine in another order. */
+    if (status != PCCL_SUCCESS && status != PCCL_ERR_MEMORY && status != PCCL_ERR_VERIFY) {
+        /* MPI reaches every rank whatever the topology says; and the previous component may not do what pccl does: it
+         * would combine in another order, or has defects. */
+        explain_failure(plan, status, error);
         status = synthesize_on_switch(&request, &options, &result, error);
+        plan->assumes_switch = status == PCCL_SUCCESS;
     }
     if (status != PCCL_SUCCESS) {
         return status;
@@ -285,28 +310,6 @@ static bool copy_key(const struct coll_pccl_key *key, struct coll_pccl_key *copy
     return devices && memcpy(devices, key->devices, key->num_ranks * sizeof *devices);
 }
 
-/* Why nothing serves a group: often its devices are not joined. Else what the synthesizer says last. */
-static void explain_failure(struct coll_pccl_plan *plan, int status, const struct pccl_error *error)
-{
-    const struct pccl_topology *topology = coll_pccl_world.topology;
-    const uint32_t *devices = plan->key.devices;
-    uint32_t max_links = pccl_topology_route_limit(topology);
-    uint32_t *links = malloc(((size_t)max_links + 1) * sizeof *links);
-    snprintf(plan->failure, sizeof plan->failure, "%s: %.120s", pccl_status_text(status), error->message);
-    for (uint32_t i = 0; links && i < plan->key.num_ranks; i++) {
-        for (uint32_t j = 0; j < plan->key.num_ranks; j++) {
-            if (i != j && pccl_topology_route(topology, devices[i], devices[j], links, max_links) < 0) {
-                snprintf(plan->failure, sizeof plan->failure,
-                         "the topology has no route from %.28s (rank %u) to %.28s (rank %u), and no plan does without",
-                         topology->vertices[devices[i]].name, i, topology->vertices[devices[j]].name, j);
-                free(links);
-                return;
-            }
-        }
-    }
-    free(links);
-}
-
 int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
                           struct coll_pccl_plan **made)
 {
@@ -319,11 +322,8 @@ int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communica
     int status = key->neighborhood ? plan_exchange(plan, &error) : synthesize(plan, comm, &error);
     if (status == PCCL_SUCCESS) {
         status = index_operations(plan);
-    } else if (key->neighborhood && status != PCCL_ERR_MEMORY) {
-        snprintf(plan->failure, sizeof plan->failure, "%.150s", error.message);
-        status = PCCL_SUCCESS;
     } else if (status != PCCL_ERR_MEMORY) {
-        explain_failure(plan, status, &error);
+        snprintf(plan->failure, sizeof plan->failure, "%s: %.120s", pccl_status_text(status), error.message);
         status = PCCL_SUCCESS;
     }
     if (status != PCCL_SUCCESS) {

@@ -43,7 +43,8 @@ struct coll_pccl_plan {
     uint32_t pieces;              /* per block */
     char method[48];
     int64_t predicted_ps;                  /* for blocks of 2^band bytes; -1: unknown */
-    char failure[160];                     /* why there is no program */
+    char failure[160];                     /* why there is no program, or none that follows the topology */
+    bool assumes_switch;                   /* the program is made as if all ranks were on one switch */
     struct coll_pccl_slot *slots;          /* [program->num_slots] */
     struct coll_pccl_sequence sequence[2]; /* by PCCL_OP_SEND, PCCL_OP_RECEIVE */
     uint32_t *position;                    /* [program->num_operations] in its sequence; unused for local operations */

@@ -221,6 +221,7 @@ settings() {
     expect other-name 4 "--mca coll_pccl_collectives broadcast" "bcast on .*$at_work" "reduce on .*$at_work"
     expect low-priority 3 "--mca coll_pccl_priority 20" "serves nothing" "$at_work"
     expect lowest-priority 3 "--mca coll_pccl_priority 5" "off: coll_pccl_priority 5 is not above" "$at_work"
+    expect unjoined 6 "$(topology boxes:4x4 0,5,10,15,1,4)" "plan .*as if on one switch: .*no route from d0" "$declines"
     expect too-many-ranks 4 "--mca coll_pccl_max_ranks 3" "$declines" "MPI_COMM_WORLD.*$at_work"
     launch message-limit 4 60 "--mca coll_pccl_message_limit 7 --mca coll_pccl_window 2" \
         collectives roots types reductions
