@@ -196,6 +196,7 @@ static const struct {
     FIELD(max_ranks, "coll_pccl_max_ranks"),
     FIELD(message_limit, "coll_pccl_message_limit"),
     FIELD(reproducible, "coll_pccl_reproducible"),
+    FIELD(check, "coll_pccl_check"),
     FIELD(fabric, "the contents of the topology file"),
 #undef FIELD
 };
@@ -223,6 +224,7 @@ static void fill_record(struct coll_pccl_record *record, uint64_t installed, con
     record->max_ranks = (uint64_t)coll_pccl_parameters.max_ranks;
     record->message_limit = (uint64_t)coll_pccl_parameters.message_limit;
     record->reproducible = (uint64_t)coll_pccl_parameters.reproducible;
+    record->check = (uint64_t)coll_pccl_parameters.check;
     record->fabric = fabric ? fabric->digest : 0;
     coll_pccl_place_find(record->host, &record->place);
 }

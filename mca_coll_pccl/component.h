@@ -24,6 +24,7 @@ struct coll_pccl_parameters {
     int message_limit;     /* bytes */
     int keep_mib;          /* MiB */
     int reproducible;      /* reductions by the fixed tree of pccl/demand.h */
+    int check;             /* compare the arguments of blocking calls over the ranks */
     bool unusable;         /* switched off, since `collectives` is not understood */
     uint32_t served;       /* the collectives that `collectives` names, a bit per enum coll_pccl_kind */
 };

@@ -13,6 +13,8 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/bind.c \
 	mca_coll_pccl/buffer.c \
 	mca_coll_pccl/cache.c \
+	mca_coll_pccl/check.c \
+	mca_coll_pccl/check.h \
 	mca_coll_pccl/collective.h \
 	mca_coll_pccl/compat.h \
 	mca_coll_pccl/component.c \

@@ -108,3 +108,11 @@ void coll_pccl_report_message(const struct coll_pccl_execution *execution, uint3
                 plural(operation->num_slots),
                 execution->messages[index].staged ? ", staged" : "");
 }
+
+void coll_pccl_report_mismatch(struct ompi_communicator_t *comm, const char *collective, const char *difference)
+{
+    char subject[160];
+    print_subject(subject, comm, collective);
+    opal_output(coll_pccl_output, "%s: the ranks do not agree (coll_pccl_check): %s; the call returns an error on all "
+                "ranks", subject, difference);
+}

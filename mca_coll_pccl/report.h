@@ -13,5 +13,7 @@ void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct 
                                  const struct pccl_result *result);
 /* Level 9: a message that is about to be posted. */
 void coll_pccl_report_message(const struct coll_pccl_execution *execution, uint32_t operation);
+/* At any level: what coll_pccl_check has found; the call fails on all ranks. */
+void coll_pccl_report_mismatch(struct ompi_communicator_t *comm, const char *collective, const char *difference);
 
 #endif

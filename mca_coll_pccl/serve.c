@@ -1,4 +1,5 @@
 /* The common path of all collectives: from a described call to its end. */
+#include "check.h"
 #include "request.h"
 
 /* Now and then a call sends synchronously; which calls need not be the same on all ranks. */
@@ -41,11 +42,12 @@ static int prepare(const struct coll_pccl_call *call, struct ompi_communicator_t
 int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                     struct coll_pccl_module *module)
 {
-    if (call->empty) {
-        return OMPI_SUCCESS;
+    int status = coll_pccl_parameters.check ? coll_pccl_check(call, comm, module) : OMPI_SUCCESS;
+    if (status != OMPI_SUCCESS || call->empty) {
+        return status;
     }
     struct coll_pccl_execution *execution;
-    int status = prepare(call, comm, module, coll_pccl_collectives[call->kind].tag, &execution);
+    status = prepare(call, comm, module, coll_pccl_collectives[call->kind].tag, &execution);
     if (status != OMPI_SUCCESS) {
         return status;
     }

@@ -25,7 +25,7 @@ build() {
     done
     compile neighbors "$here/neighbors.c" "$here/exchange.c" "$here/datatypes.c" "$here/communicators.c" \
         "$here/check.c" || return 1
-    for program in order reproducible stress communicators_many threads spawn large allocations lowering; do
+    for program in order reproducible stress communicators_many threads spawn large allocations lowering mismatch; do
         compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
 }
@@ -86,6 +86,7 @@ programs() {
     test_reproducible 8 "" "torus:2x4 3,7,1,0,2,6,4,5" "fattree:2x2 0,3,3,1,1,1,2,0" "mesh:8 7-0"
     test_reproducible 7 "" "ring:7 0,3,6,2,5,1,4" "boxes:2x4 7,0,6,1,5,2,4"
     test_lowering
+    test_check
 }
 
 # Several thousand random programs, with every kind of topology and ways through the executor that other tests do not
@@ -159,6 +160,21 @@ test_reproducible() {
 
 between() {
     sed -n "/^MARK $2\$/,/^MARK $3\$/p" "$logs/$1.log"
+}
+
+# Faults of programs become errors on all ranks, and a line says what they are; what is right goes on as ever.
+test_check() {
+    check="--mca coll_pccl_check 1"
+    for ranks in 2 5; do
+        launch "mismatch-$ranks" "$ranks" 60 "$check" mismatch
+        for words in 'bcast on .*rank 0 is in bcast, rank [0-9] is in barrier' 'the root is 0 at rank 0 and' \
+            'the size is 800 bytes at rank 0 and 400 bytes at rank' 'the operator is MPI_SUM at rank 0 and MPI_MAX at' \
+            'the datatype is MPI_DOUBLE at rank 0 and MPI_LONG at' 'arrays of counts at rank 0 and rank' \
+            'sends 24 bytes to rank [0-9], which expects 40'; do
+            grep -q "$words" "$logs/mismatch-$ranks.log" || fail "mismatch-$ranks" "no line with \"$words\""
+        done
+    done
+    launch check-torus-6 6 60 "$check $(topology torus:2x3)" collectives roots types comms reductions
 }
 
 test_lowering() {
@@ -259,6 +275,7 @@ agreement() {
     differ other-topology 'What happens now: pccl is off' OMPI_MCA_coll_pccl_topology=star:7
     differ other-collectives 'What happens now: pccl is off' OMPI_MCA_coll_pccl_collectives=bcast
     differ other-order 'What happens now: pccl is off' OMPI_MCA_coll_pccl_reproducible=1
+    differ other-check 'What happens now: pccl is off' OMPI_MCA_coll_pccl_check=1
     differ other-message-limit 'What happens now: pccl is off' OMPI_MCA_coll_pccl_message_limit=4096
     differ wrong-in-one 'What happens now: *pccl is off' OMPI_MCA_coll_pccl_topology=donut:4
 }
