@@ -190,7 +190,7 @@ static int check_pairs(const struct coll_pccl_call *call, struct ompi_communicat
     if (sizes && all) {
         uint64_t *sent = sizes, *expected = sizes + num_ranks, *said = sizes + 2 * num_ranks;
         struct coll_pccl_view view;
-        coll_pccl_view_make(call, rank, num_ranks, &view);
+        coll_pccl_view_make(call, rank, num_ranks, NULL, &view);
         for (uint32_t peer = 0; peer < num_ranks; peer++) {
             sent[peer] = bytes_with(call, &view.input, peer);
             expected[peer] = bytes_with(call, &view.output, peer);
