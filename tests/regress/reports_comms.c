@@ -129,7 +129,7 @@ static void freed_early(void)
     }
 }
 
-/* Calls of components that pccl leaves alone, on a communicator where pccl is at work. */
+/* Prefixes, and neighbours where there are none at the ends. */
 static void neighbours(void)
 {
     int mine = world_rank, sum = -1, left_right[2] = {-1, -1}, extents[1] = {world_size}, periods[1] = {0};
