@@ -1,0 +1,89 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrate.h"
+
+#define PS 1e12
+
+static void print_costs(const char *name, const struct pccl_class *costs)
+{
+    printf("%-20s %10.2f %12.1f %10.2f %10.2f", name, (double)costs->latency_ps / 1e6,
+           costs->ps_per_mib > 0 ? (1 << 20) * PS / (double)costs->ps_per_mib / 1e6 : 0.0,
+           (double)costs->send_overhead_ps / 1e6, (double)costs->receive_overhead_ps / 1e6);
+    if (costs->eager_bytes >= 0) {
+        printf(" %10lld %10.2f\n", (long long)costs->eager_bytes, (double)costs->rendezvous_ps / 1e6);
+    } else {
+        printf(" %10s %10s\n", "-", "-");
+    }
+}
+
+static void print_kind_name(const struct calibrate_kind *kind, const struct pccl_topology *fabric)
+{
+    if (!kind->across) {
+        printf("inside: %s", pccl_level_name(kind->level));
+        return;
+    }
+    const char *comma = "";
+    for (uint32_t c = 0; c < fabric->num_classes; c++) {
+        if (kind->crossed[c] > 0) {
+            printf("%s%u x %s", comma, kind->crossed[c], fabric->classes[c].name);
+            comma = ", ";
+        }
+    }
+}
+
+/* Time of one message by the model, on an idle network. */
+static double predict(const struct calibrate_kind *kind, const struct pccl_topology *fabric, size_t bytes)
+{
+    int64_t latency = 0, per_mib = 0, send = 0, receive = 0, handshake = 0;
+    for (uint32_t c = 0; c < (kind->across ? fabric->num_classes : 1); c++) {
+        const struct pccl_class *costs = kind->across ? &fabric->classes[c] : &fabric->inside[kind->level];
+        uint32_t times = kind->across ? kind->crossed[c] : 1;
+        if (times == 0) {
+            continue;
+        }
+        latency += times * costs->latency_ps;
+        per_mib = costs->ps_per_mib > per_mib ? costs->ps_per_mib : per_mib;
+        send = costs->send_overhead_ps > send ? costs->send_overhead_ps : send;
+        receive = costs->receive_overhead_ps > receive ? costs->receive_overhead_ps : receive;
+        bool waits = costs->eager_bytes >= 0 && (int64_t)bytes > costs->eager_bytes;
+        handshake = waits && costs->rendezvous_ps > handshake ? costs->rendezvous_ps : handshake;
+    }
+    if (!kind->across && fabric->inside[PCCL_LEVEL_RANK].ps_per_mib > per_mib) {
+        per_mib = fabric->inside[PCCL_LEVEL_RANK].ps_per_mib;
+    }
+    return (double)(latency + send + receive + handshake + pccl_transfer_ps((int64_t)bytes, per_mib)) / PS;
+}
+
+static void print_kind(const struct calibrate_kind *kind, const struct calibrate_result *result,
+                       const struct pccl_topology *fabric)
+{
+    printf("\n");
+    print_kind_name(kind, fabric);
+    printf(" (%d pair%s at once)\n%12s %14s %14s\n", kind->num_pairs, kind->num_pairs == 1 ? "" : "s", "bytes",
+           "measured us", "predicted us");
+    for (int i = 0; i < result->num_sizes; i += i + 2 < result->num_sizes || i + 1 == result->num_sizes ? 2 : 1) {
+        printf("%12zu %14.2f %14.2f\n", result->sizes[i], result->times[i] * 1e6,
+               predict(kind, fabric, result->sizes[i]) * 1e6);
+    }
+}
+
+void calibrate_report(const struct calibrate_plan *plan, const struct calibrate_result *results,
+                      const struct pccl_topology *fabric, const struct calibrate_rank *ranks)
+{
+    (void)ranks;
+    printf("%-20s %10s %12s %10s %10s %10s %10s\n", "class", "latency us", "MB/s", "send us", "receive us", "eager B",
+           "handshake");
+    for (uint32_t c = 0; c < fabric->num_classes; c++) {
+        print_costs(fabric->classes[c].name, &fabric->classes[c]);
+    }
+    for (int i = 0; i < plan->num_kinds; i++) {
+        if (!plan->kinds[i].across) {
+            print_costs(pccl_level_name(plan->kinds[i].level), &fabric->inside[plan->kinds[i].level]);
+        }
+    }
+    puts("\nOne message, half of a round trip:");
+    for (int i = 0; i < plan->num_kinds; i++) {
+        print_kind(&plan->kinds[i], &results[i], fabric);
+    }
+}
