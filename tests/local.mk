@@ -108,6 +108,7 @@ CLEANFILES += bench.csv
 
 SCRIPT_TESTS = \
 	tests/check/bench.sh \
+	tests/check/calibrate.sh \
 	tests/check/exports.sh \
 	tests/check/install.sh \
 	tests/check/layers.sh \

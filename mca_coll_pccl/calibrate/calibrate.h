@@ -1,6 +1,8 @@
-/* pccl-calibrate: measures what messages cost on each class of links and inside hosts, with MPI's own point-to-point calls,
- * and writes it into a fabric file. All MPI ranks take part; rank 0 decides what is measured and does the arithmetic.
- * The numbers only ever get into a file, so floating point is fine here. */
+/* pccl-calibrate: measures what messages cost on each class of links and inside
+ * hosts, with MPI's own point-to-point calls, and writes it into a fabric file.
+ * All MPI ranks take part; rank 0 decides what is measured and does the
+ * arithmetic. The numbers only ever get into a file, so floating point is fine
+ * here. */
 #ifndef PCCL_CALIBRATE_H
 #define PCCL_CALIBRATE_H
 
@@ -17,16 +19,20 @@
 #define CALIBRATE_MAX_PAIRS 32 /* that are measured at once */
 #define CALIBRATE_MAX_SIZES 24
 
-/* --- survey.c: who runs where -------------------------------------------------------------------------------------- */
+/* --- survey.c: who runs where
+ * --------------------------------------------------------------------------------------
+ */
 
 struct calibrate_rank {
     char host[CALIBRATE_NAME_BYTES];
     struct pccl_place place; /* host: device of the fabric */
 };
 
-/* The records of all ranks, on rank 0; NULL elsewhere. place.host is not yet filled in. */
+/* The records of all ranks, on rank 0; NULL elsewhere. place.host is not yet
+ * filled in. */
 struct calibrate_rank *calibrate_survey(void);
-/* Finds each rank's host among the devices, in full or up to the first dot. PCCL_ERR_FORMAT if one is not there. */
+/* Finds each rank's host among the devices, in full or up to the first dot.
+ * PCCL_ERR_FORMAT if one is not there. */
 int calibrate_find_hosts(struct calibrate_rank *ranks, int num_ranks, const struct pccl_topology *fabric,
                          struct pccl_error *error);
 /* The fabric for a job that has none: its hosts on one switch. */
@@ -35,24 +41,27 @@ int calibrate_make_star(const struct calibrate_rank *ranks, int num_ranks, struc
 /* The level at which two ranks of a host meet. */
 enum pccl_level calibrate_meeting_level(const struct pccl_place *a, const struct pccl_place *b);
 
-/* --- pairs.c: which pairs of ranks stand for a kind of way ---------------------------------------------------------- */
+/* --- pairs.c: which pairs of ranks stand for a kind of way
+ * ---------------------------------------------------------- */
 
 struct calibrate_pair {
     int first, second; /* ranks */
 };
 
-/* A way through the network or inside a host, by what it crosses, and pairs of ranks that have it and do not disturb each
- * other. */
+/* A way through the network or inside a host, by what it crosses, and pairs of
+ * ranks that have it and do not disturb each other. */
 struct calibrate_kind {
     enum pccl_level level; /* where the two meet inside a host; unless across */
     bool across;           /* between hosts */
-    uint32_t *crossed;     /* [num_classes of the fabric]: how many links of each class; NULL unless across */
+    uint32_t *crossed;     /* [num_classes of the fabric]: how many links of each
+                              class; NULL unless across */
     uint32_t num_links;
     struct calibrate_pair pairs[CALIBRATE_MAX_PAIRS];
     int num_pairs;
 };
 
-/* Pairs whose ways share links of one class and nothing else, so that together they load what one of them may not. */
+/* Pairs whose ways share links of one class and nothing else, so that together
+ * they load what one of them may not. */
 struct calibrate_bundle {
     bool across;
     uint32_t which; /* class, or level inside hosts */
@@ -72,28 +81,39 @@ int calibrate_plan_make(struct calibrate_plan *plan, const struct pccl_topology 
                         const struct calibrate_rank *ranks, int num_ranks, struct pccl_error *error);
 void calibrate_plan_free(struct calibrate_plan *plan);
 
-/* --- probe.c: measuring --------------------------------------------------------------------------------------------- */
+/* --- probe.c: measuring
+ * ---------------------------------------------------------------------------------------------
+ */
 
-/* What pairs that are measured together do; all times are medians, in seconds, of the median pair. */
+/* What the pairs do, all at once. Times are in seconds. Rank 0 calls these; the
+ * others are in calibrate_serve. */
 struct calibrate_probe {
     const struct calibrate_pair *pairs;
     int num_pairs;
-    size_t bytes;
-    int count; /* round trips, or messages of a stream */
+    size_t bytes; /* of a message */
+    int count;    /* how often (at least 5), or how many messages (at most 64) */
+    bool spread;  /* bursts: to all members of pairs, not to the partner alone */
 };
 
-/* Half of a round trip. Rank 0 calls it; the others are in calibrate_serve. */
-double calibrate_ping(const struct calibrate_probe *probe);
-/* count messages one way, one behind the other. *send: time per message until the sender has handed it over; *gap: time per
- * message until the receiver has them all; that of the slowest pair is *slowest. */
-void calibrate_stream(const struct calibrate_probe *probe, double *send, double *gap, double *slowest);
+/* Both partners of a pair send to each other and receive: the mean time, that
+ * of the median pair. */
+double calibrate_exchange(const struct calibrate_probe *probe);
+/* Everybody sends `count` messages of a byte and gets as many: the second
+ * lowest of a few times, that of the median pair. */
+double calibrate_burst(const struct calibrate_probe *probe);
+/* `count` messages, from the first of a pair to the second: until the slowest
+ * pair is done. */
+double calibrate_stream(const struct calibrate_probe *probe);
 /* All ranks but 0, until rank 0 calls calibrate_stop. */
 void calibrate_serve(void);
 void calibrate_stop(void);
 
-/* --- measure.c: from times to costs ---------------------------------------------------------------------------------- */
+/* --- measure.c: from times to costs
+ * ----------------------------------------------------------------------------------
+ */
 
-/* Half round trips of one kind of way and what follows from them, in seconds and bytes. */
+/* Times of exchanges over one kind of way and what follows from them, in
+ * seconds and bytes. */
 struct calibrate_result {
     int num_sizes;
     size_t sizes[CALIBRATE_MAX_SIZES];
@@ -101,7 +121,8 @@ struct calibrate_result {
     double send, receive;    /* CPU time per message */
     double latency;          /* what is left of an empty message */
     double seconds_per_byte; /* of large messages */
-    size_t eager_bytes;      /* largest message without a handshake; 0: no such step was seen */
+    size_t eager_bytes;      /* largest message without a handshake; 0: no such step
+                                was seen */
     double rendezvous;       /* how long the handshake takes */
 };
 
@@ -109,16 +130,22 @@ void calibrate_measure(const struct calibrate_kind *kind, struct calibrate_resul
 /* Seconds per byte of what the pairs share; -1 if there is nothing to learn. */
 double calibrate_share(const struct calibrate_bundle *bundle, double seconds_per_byte);
 
-/* --- fit.c: costs of classes ------------------------------------------------------------------------------------------ */
+/* --- fit.c: costs of classes
+ * ------------------------------------------------------------------------------------------
+ */
 
-/* Replaces the costs of all classes that were crossed and all levels at which ranks met. classes: [num_classes of the
- * fabric], inside: [PCCL_NUM_LEVELS], copies of the fabric's to begin with. */
+/* Replaces the costs of all classes that were crossed and all levels at which
+ * ranks met. classes: [num_classes of the fabric], inside: [PCCL_NUM_LEVELS],
+ * copies of the fabric's to begin with. */
 void calibrate_fit(const struct calibrate_plan *plan, const struct calibrate_result *results, uint32_t num_classes,
                    struct pccl_class *classes, struct pccl_class *inside);
 
-/* --- report.c --------------------------------------------------------------------------------------------------------- */
+/* --- report.c
+ * ---------------------------------------------------------------------------------------------------------
+ */
 
-/* Costs of classes and levels, and predicted beside measured times for each kind of way. */
+/* Costs of classes and levels, and predicted beside measured times for each
+ * kind of way. */
 void calibrate_report(const struct calibrate_plan *plan, const struct calibrate_result *results,
                       const struct pccl_topology *fabric, const struct calibrate_rank *ranks);
 

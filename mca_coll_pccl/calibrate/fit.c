@@ -1,4 +1,5 @@
-/* From the costs of ways to those of classes: latencies add up along a way, of the times per byte the largest counts. */
+/* From the costs of ways to those of classes: latencies add up along a way, of
+ * the times per byte the largest counts. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -17,8 +18,9 @@ static int64_t to_ps_per_mib(double seconds_per_byte)
     return to_ps(seconds_per_byte * (1 << 20));
 }
 
-/* Latencies of the classes, none negative, for which those of the ways come out best (least squares, coordinate by
- * coordinate, which is enough for a handful of unknowns). */
+/* Latencies of the classes, none negative, for which those of the ways come out
+ * best (least squares, coordinate by coordinate, which is enough for a handful
+ * of unknowns). */
 static void fit_latencies(const struct calibrate_plan *plan, const struct calibrate_result *results,
                           uint32_t num_classes, double *latencies)
 {
@@ -58,7 +60,8 @@ static void set_bandwidth(struct pccl_class *costs, double seconds_per_byte)
     costs->bandwidth_origin = PCCL_ORIGIN_MEASURED;
 }
 
-/* Of all ways with the class the shortest tells overheads; the fastest is at least as slow as each of its links. */
+/* Of all ways with the class the shortest tells overheads; the fastest is at
+ * least as slow as each of its links. */
 static void fit_class(const struct calibrate_plan *plan, const struct calibrate_result *results, uint32_t link_class,
                       double latency, struct pccl_class *costs)
 {

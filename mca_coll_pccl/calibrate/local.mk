@@ -12,3 +12,4 @@ pccl_calibrate_SOURCES = \
 	mca_coll_pccl/calibrate/probe.c \
 	mca_coll_pccl/calibrate/report.c \
 	mca_coll_pccl/calibrate/survey.c
+dist_man_MANS += doc/pccl-calibrate.1

@@ -8,20 +8,25 @@
 
 const char *argp_program_version = "pccl-calibrate " PCCL_VERSION;
 
-static const char doc[] =
-    "Measures what messages cost on each class of links of a fabric and inside hosts, over the transport that MPI uses, and "
-    "writes it into a fabric file, for coll_pccl_topology."
-    "\v"
-    "Start it on the hosts that jobs will use, with the same transport parameters, on an otherwise idle network; one rank "
-    "for each host measures the network, several for each host, bound as those of jobs, the inside of hosts too. Classes "
-    "that no two ranks are joined by, and levels at which none meet, keep the numbers they have.\n\n"
-    "Examples:\n"
-    "  mpirun -n 64 --map-by node pccl-calibrate -t fabric.json\n"
-    "  mpirun -n 8 pccl-calibrate -o hosts.json";
+static const char doc[] = "Measures what messages cost on each class of links of a fabric and inside "
+                          "hosts, over the transport that MPI uses, and "
+                          "writes it into a fabric file, for coll_pccl_topology."
+                          "\v"
+                          "Start it on the hosts that jobs will use, with the same transport "
+                          "parameters, on an otherwise idle network; one rank "
+                          "for each host measures the network, several for each host, bound as those "
+                          "of jobs, the inside of hosts too. Classes "
+                          "that no two ranks are joined by, and levels at which none meet, keep the "
+                          "numbers they have.\n\n"
+                          "Examples:\n"
+                          "  mpirun -n 64 --map-by node pccl-calibrate -t fabric.json\n"
+                          "  mpirun -n 8 pccl-calibrate -o hosts.json";
 
 static const struct argp_option descriptions[] = {
-    {"topology", 't', "TOPOLOGY", 0, "fabric whose devices are named like the hosts: a file, or a generator "
-     "(default: the hosts on one switch)", 0},
+    {"topology", 't', "TOPOLOGY", 0,
+     "fabric whose devices are named like the hosts: a file, or a generator "
+     "(default: the hosts on one switch)",
+     0},
     {"output", 'o', "FILE", 0, "write the fabric there (default: the file given with -t)", 0},
     {"quiet", 'q', NULL, 0, "do not print what was measured", 0},
     {"help", '?', NULL, 0, "print this text", -1},
@@ -37,15 +42,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
-    case 't':
-        options->topology = argument;
-        return 0;
-    case 'o':
-        options->output = argument;
-        return 0;
-    case 'q':
-        options->quiet = true;
-        return 0;
+    case 't': options->topology = argument; return 0;
+    case 'o': options->output = argument; return 0;
+    case 'q': options->quiet = true; return 0;
     case '?':
     case 'V':
         options->informs = true;
@@ -55,9 +54,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             puts(argp_program_version);
         }
         return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "unexpected argument '%s'", argument);
-        return EINVAL;
+    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); return EINVAL;
     case ARGP_KEY_END:
         if (!options->informs && !options->output && !(options->topology && strchr(options->topology, '/')) &&
             !(options->topology && strstr(options->topology, ".json"))) {
@@ -65,8 +62,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             return EINVAL;
         }
         return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
+    default: return ARGP_ERR_UNKNOWN;
     }
 }
 
@@ -145,7 +141,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-    int status = argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP | (rank == 0 ? 0 : ARGP_NO_ERRS), NULL, &options);
+    int status =
+        argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP | (rank == 0 ? 0 : ARGP_NO_ERRS), NULL, &options);
     if (status == 0 && !options.informs) {
         struct calibrate_rank *ranks = calibrate_survey();
         if (rank == 0) {

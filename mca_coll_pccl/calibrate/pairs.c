@@ -1,12 +1,15 @@
-/* Which pairs of ranks are measured: for each kind of way a few that do not meet anywhere, and for each class of links, as far as
- * the job allows, many that meet in one link only. */
+/* Which pairs of ranks are measured: for each kind of way a few that do not
+ * meet anywhere, and for each class of links, as far as the job allows, many
+ * that meet in one link only. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrate.h"
 
-#define MAX_HOSTS 96        /* that are looked at in pairs: half of them neighbours, the rest from all over the fabric */
-#define WAYS_PER_CLASS 2    /* kinds of ways with it: the shortest */
+#define MAX_HOSTS                                                                                                      \
+    96                   /* that are looked at in pairs: half of them neighbours, the rest from                        \
+                            all over the fabric */
+#define WAYS_PER_CLASS 2 /* kinds of ways with it: the shortest */
 #define MAX_KINDS 64
 
 struct survey {
@@ -17,11 +20,13 @@ struct survey {
     int num_hosts;
     uint32_t *links; /* room for a route */
     uint32_t max_links;
-    uint32_t *used;  /* [num_capacities]: by how many pairs of those chosen so far */
-    uint8_t *busy;   /* [num_ranks]: member of a pair chosen so far */
+    uint32_t *used; /* [num_capacities]: by how many pairs of those chosen so far */
+    uint8_t *busy;  /* [num_ranks]: member of a pair chosen so far */
 };
 
-/* --- hosts ------------------------------------------------------------------------------------------------------------ */
+/* --- hosts
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static int find_hosts(struct survey *survey)
 {
@@ -44,7 +49,8 @@ static int find_hosts(struct survey *survey)
     }
     free(rank_on);
     int near = num_all > MAX_HOSTS ? MAX_HOSTS / 2 : num_all, far = num_all > MAX_HOSTS ? MAX_HOSTS / 2 : 0;
-    for (int i = 0; i < far; i++) { /* those from all over lie behind the first ones, and are moved down to them */
+    for (int i = 0; i < far; i++) { /* those from all over lie behind the first
+                                       ones, and are moved down to them */
         all[near + i] = all[near + (int)((int64_t)i * (num_all - near) / far)];
     }
     survey->hosts = all;
@@ -52,7 +58,9 @@ static int find_hosts(struct survey *survey)
     return PCCL_SUCCESS;
 }
 
-/* --- ways --------------------------------------------------------------------------------------------------------------- */
+/* --- ways
+ * ---------------------------------------------------------------------------------------------------------------
+ */
 
 static int find_route(const struct survey *survey, int first, int second)
 {
@@ -74,7 +82,8 @@ static void count_classes(const struct survey *survey, int num_links, uint32_t *
 static void use(struct survey *survey, struct calibrate_pair pair, int change)
 {
     for (int turn = 0; turn < 2; turn++) {
-        int num_links = turn == 0 ? find_route(survey, pair.first, pair.second) : find_route(survey, pair.second, pair.first);
+        int num_links =
+            turn == 0 ? find_route(survey, pair.first, pair.second) : find_route(survey, pair.second, pair.first);
         for (int i = 0; i < num_links; i++) {
             survey->used[survey->fabric->links[survey->links[i]].capacity] += (uint32_t)change;
         }
@@ -82,14 +91,16 @@ static void use(struct survey *survey, struct calibrate_pair pair, int change)
     survey->busy[pair.first] = survey->busy[pair.second] = change > 0;
 }
 
-/* Whether a pair meets those chosen so far anywhere but at `shared` (a capacity or PCCL_NONE). */
+/* Whether a pair meets those chosen so far anywhere but at `shared` (a capacity
+ * or PCCL_NONE). */
 static bool is_apart(struct survey *survey, struct calibrate_pair pair, uint32_t shared)
 {
     if (survey->busy[pair.first] || survey->busy[pair.second]) {
         return false;
     }
     for (int turn = 0; turn < 2; turn++) {
-        int num_links = turn == 0 ? find_route(survey, pair.first, pair.second) : find_route(survey, pair.second, pair.first);
+        int num_links =
+            turn == 0 ? find_route(survey, pair.first, pair.second) : find_route(survey, pair.second, pair.first);
         for (int i = 0; i < num_links; i++) {
             uint32_t capacity = survey->fabric->links[survey->links[i]].capacity;
             bool back = turn == 1; /* only the way there carries much */
@@ -108,7 +119,9 @@ static void release(struct survey *survey, const struct calibrate_pair *pairs, i
     }
 }
 
-/* --- kinds between hosts ------------------------------------------------------------------------------------------------- */
+/* --- kinds between hosts
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static struct calibrate_kind *find_kind(struct calibrate_plan *plan, const uint32_t *crossed, uint32_t num_classes)
 {
@@ -187,7 +200,8 @@ static void choose_pairs(struct survey *survey, struct calibrate_kind *kind, uin
                 continue;
             }
             count_classes(survey, num_links, crossed);
-            if (memcmp(crossed, kind->crossed, num_classes * sizeof *crossed) == 0 && is_apart(survey, pair, PCCL_NONE)) {
+            if (memcmp(crossed, kind->crossed, num_classes * sizeof *crossed) == 0 &&
+                is_apart(survey, pair, PCCL_NONE)) {
                 use(survey, pair, 1);
                 kind->pairs[kind->num_pairs++] = pair;
             }
@@ -196,7 +210,9 @@ static void choose_pairs(struct survey *survey, struct calibrate_kind *kind, uin
     release(survey, kind->pairs, kind->num_pairs);
 }
 
-/* --- bundles ---------------------------------------------------------------------------------------------------------------- */
+/* --- bundles
+ * ----------------------------------------------------------------------------------------------------------------
+ */
 
 static bool crosses(const struct survey *survey, int num_links, uint32_t link)
 {
@@ -225,7 +241,8 @@ static void fill_bundle(struct survey *survey, uint32_t link, struct calibrate_b
     release(survey, bundle->pairs, bundle->num_pairs);
 }
 
-/* Links that devices end at are shared by nobody: two pairs would need the same host. */
+/* Links that devices end at are shared by nobody: two pairs would need the same
+ * host. */
 static bool joins_switches(const struct survey *survey, uint32_t link)
 {
     const struct pccl_link *l = &survey->fabric->links[link];
@@ -248,9 +265,12 @@ static struct calibrate_bundle best_bundle(struct survey *survey, uint32_t link_
     return best;
 }
 
-/* --- inside hosts ------------------------------------------------------------------------------------------------------------ */
+/* --- inside hosts
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
-/* Pairs of ranks that meet at the level; per_host: how many of one host, at most. */
+/* Pairs of ranks that meet at the level; per_host: how many of one host, at
+ * most. */
 static int pairs_inside(struct survey *survey, enum pccl_level level, int per_host, struct calibrate_pair *pairs)
 {
     int num_pairs = 0;
@@ -303,7 +323,9 @@ static void add_inside(struct survey *survey, struct calibrate_plan *plan)
     }
 }
 
-/* --- the plan ------------------------------------------------------------------------------------------------------------------ */
+/* --- the plan
+ * ------------------------------------------------------------------------------------------------------------------
+ */
 
 static int make(struct survey *survey, struct calibrate_plan *plan)
 {
@@ -337,7 +359,8 @@ int calibrate_plan_make(struct calibrate_plan *plan, const struct pccl_topology 
     survey.busy = calloc((size_t)num_ranks, 1);
     plan->kinds = calloc(MAX_KINDS + PCCL_NUM_LEVELS, sizeof *plan->kinds);
     plan->bundles = calloc((size_t)fabric->num_classes + PCCL_NUM_LEVELS, sizeof *plan->bundles);
-    int status = survey.links && survey.used && survey.busy && plan->kinds && plan->bundles ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
+    int status =
+        survey.links && survey.used && survey.busy && plan->kinds && plan->bundles ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
     if (status == PCCL_SUCCESS) {
         status = make(&survey, plan);
     }

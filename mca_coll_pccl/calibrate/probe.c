@@ -1,23 +1,23 @@
+/* What ranks do to measure: rank 0 gives the orders, all carry them out. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "calibrate.h"
 
 #define TAG 1
-#define MAX_MESSAGES 256 /* of a stream, under way at once */
+#define MAX_MESSAGES 64 /* of a burst or stream, under way at once */
+#define BURSTS 9
+#define BATCHES 5 /* of exchanges */
 
-enum task { TASK_STOP, TASK_PING, TASK_STREAM };
+enum task { TASK_STOP, TASK_EXCHANGE, TASK_BURST, TASK_STREAM };
 
 /* What rank 0 tells all ranks before each measurement. */
 struct order {
     enum task task;
     size_t bytes;
     int count, num_pairs;
+    bool spread;
     struct calibrate_pair pairs[CALIBRATE_MAX_PAIRS];
-};
-
-struct times {
-    double send, whole; /* -1 on ranks that do not begin a pair */
 };
 
 static int compare_doubles(const void *left, const void *right)
@@ -26,11 +26,19 @@ static int compare_doubles(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Sorts the values. */
-static double median(double *values, int count)
+/* A busy machine only ever makes times longer, so low ones tell most; of the
+ * two lowest the second, lest a single odd one decides. Sorts the times, of
+ * which there are several. */
+static double low(double *times, int count)
 {
-    qsort(values, (size_t)count, sizeof *values, compare_doubles);
-    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+    qsort(times, (size_t)count, sizeof *times, compare_doubles);
+    return times[1];
+}
+
+static double median(double *times, int count)
+{
+    qsort(times, (size_t)count, sizeof *times, compare_doubles);
+    return count % 2 ? times[count / 2] : (times[count / 2 - 1] + times[count / 2]) / 2;
 }
 
 static void *allocate(size_t bytes)
@@ -43,79 +51,112 @@ static void *allocate(size_t bytes)
     return memory;
 }
 
-/* There and back, order->count times; the first, which may set up a connection, does not count. */
-static double ping(const struct order *order, int peer, bool first, char *buffer)
+/* The partners send to each other at once, as neighbours in a collective do;
+ * order->count times. One may be a message ahead of the other, so only the mean
+ * of several times tells something. The first, which may set up a connection,
+ * does not count. */
+static double exchange(const struct order *order, int partner)
 {
-    double *times = allocate((size_t)order->count * sizeof *times);
-    int bytes = (int)order->bytes;
-    for (int i = -1; i < order->count; i++) {
-        double start = MPI_Wtime();
-        if (first) {
-            MPI_Send(buffer, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD);
+    int bytes = (int)order->bytes, in_batch = order->count / BATCHES;
+    char *buffers = allocate(2 * order->bytes);
+    double times[BATCHES], start = 0;
+    for (int i = -1; i < in_batch * BATCHES; i++) {
+        if (i >= 0 && i % in_batch == 0) {
+            start = MPI_Wtime();
         }
-        MPI_Recv(buffer, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        if (!first) {
-            MPI_Send(buffer, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD);
-        }
+        MPI_Sendrecv(buffers, bytes, MPI_BYTE, partner, TAG, buffers + bytes, bytes, MPI_BYTE, partner, TAG,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (i >= 0) {
-            times[i] = (MPI_Wtime() - start) / 2;
+            times[i / in_batch] = (MPI_Wtime() - start) / (i % in_batch + 1);
         }
     }
-    double middle = median(times, order->count);
-    free(times);
-    return middle;
+    free(buffers);
+    return low(times, BATCHES);
 }
 
-/* The receiver has posted everything before it lets the sender begin, and answers when all is there. */
-static struct times stream(const struct order *order, int peer, bool first, char *buffer)
+static int member(const struct order *order, int index)
+{
+    return index % 2 == 0 ? order->pairs[index / 2].first : order->pairs[index / 2].second;
+}
+
+/* Everybody sends order->count messages at once, to the partner or to as many
+ * others as there are, and gets as many. All ranks call it: bursts begin
+ * together. index: of this rank among the members of pairs, -1 if it is none.
+ */
+static double burst(const struct order *order, int index)
+{
+    char sent = 0, received[MAX_MESSAGES];
+    MPI_Request requests[2 * MAX_MESSAGES];
+    double times[BURSTS];
+    int num_members = 2 * order->num_pairs;
+    for (int i = -1; i < BURSTS; i++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        double start = MPI_Wtime();
+        for (int j = 0; j < order->count && index >= 0; j++) {
+            int distance = order->spread ? 1 + j % (num_members - 1) : 0;
+            int from = order->spread ? (index + num_members - distance) % num_members : index ^ 1;
+            MPI_Irecv(&received[j], 1, MPI_BYTE, member(order, from), TAG, MPI_COMM_WORLD, &requests[j]);
+        }
+        for (int j = 0; j < order->count && index >= 0; j++) {
+            int distance = order->spread ? 1 + j % (num_members - 1) : 0;
+            int to = order->spread ? (index + distance) % num_members : index ^ 1;
+            MPI_Isend(&sent, 1, MPI_BYTE, member(order, to), TAG, MPI_COMM_WORLD, &requests[order->count + j]);
+        }
+        if (index >= 0) {
+            MPI_Waitall(2 * order->count, requests, MPI_STATUSES_IGNORE);
+        }
+        times[i > 0 ? i : 0] = MPI_Wtime() - start;
+    }
+    return low(times, BURSTS);
+}
+
+/* One way: the receiver has posted everything before it lets the sender begin,
+ * and answers when all is there. */
+static double stream(const struct order *order, int partner, bool sends)
 {
     MPI_Request requests[MAX_MESSAGES];
-    int bytes = (int)order->bytes, count = order->count;
-    struct times times = {-1, -1};
-    if (!first) {
-        for (int i = 0; i < count; i++) {
-            MPI_Irecv(buffer + (size_t)i * order->bytes, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[i]);
-        }
-        MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, MPI_COMM_WORLD);
-        MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
-        MPI_Send(NULL, 0, MPI_BYTE, peer, TAG, MPI_COMM_WORLD);
-        return times;
+    int bytes = (int)order->bytes;
+    char *buffers = allocate(order->bytes * (size_t)order->count);
+    double start = 0;
+    for (int i = 0; i < order->count && !sends; i++) {
+        MPI_Irecv(buffers + (size_t)i * order->bytes, bytes, MPI_BYTE, partner, TAG, MPI_COMM_WORLD, &requests[i]);
     }
-    MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    double start = MPI_Wtime();
-    for (int i = 0; i < count; i++) {
-        MPI_Isend(buffer, bytes, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, &requests[i]);
+    if (sends) {
+        MPI_Recv(NULL, 0, MPI_BYTE, partner, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        start = MPI_Wtime();
+    } else {
+        MPI_Send(NULL, 0, MPI_BYTE, partner, TAG, MPI_COMM_WORLD);
     }
-    times.send = MPI_Wtime() - start;
-    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
-    MPI_Recv(NULL, 0, MPI_BYTE, peer, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    times.whole = MPI_Wtime() - start;
-    return times;
+    for (int i = 0; i < order->count && sends; i++) {
+        MPI_Isend(buffers, bytes, MPI_BYTE, partner, TAG, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Waitall(order->count, requests, MPI_STATUSES_IGNORE);
+    if (sends) {
+        MPI_Recv(NULL, 0, MPI_BYTE, partner, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(NULL, 0, MPI_BYTE, partner, TAG, MPI_COMM_WORLD);
+    }
+    free(buffers);
+    return sends ? MPI_Wtime() - start : -1;
 }
 
 /* This rank's part in a measurement; gathered: [ranks], on rank 0. */
-static void take_part(const struct order *order, struct times *gathered)
+static void take_part(const struct order *order, double *gathered)
 {
-    int rank;
-    struct times own = {-1, -1};
+    int rank, index = -1;
+    double own = -1;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < order->num_pairs; i++) {
-        bool first = order->pairs[i].first == rank;
-        if (!first && order->pairs[i].second != rank) {
-            continue;
-        }
-        int peer = first ? order->pairs[i].second : order->pairs[i].first;
-        char *buffer = allocate(order->bytes * (order->task == TASK_STREAM ? (size_t)order->count : 1));
-        if (order->task == TASK_PING) {
-            double half = ping(order, peer, first, buffer);
-            own.whole = first ? half : -1;
-        } else {
-            own = stream(order, peer, first, buffer);
-        }
-        free(buffer);
+    for (int i = 0; i < 2 * order->num_pairs; i++) {
+        index = member(order, i) == rank ? i : index;
     }
-    MPI_Gather(&own, 2, MPI_DOUBLE, gathered, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (order->task == TASK_BURST) {
+        own = burst(order, index);
+    } else if (index >= 0) {
+        int partner = member(order, index ^ 1);
+        own = order->task == TASK_EXCHANGE ? exchange(order, partner) : stream(order, partner, index % 2 == 0);
+    }
+    MPI_Gather(&own, 1, MPI_DOUBLE, gathered, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 }
 
 static struct order give_order(enum task task, const struct calibrate_probe *probe)
@@ -123,7 +164,8 @@ static struct order give_order(enum task task, const struct calibrate_probe *pro
     struct order order = {.task = task};
     if (probe) {
         order.bytes = probe->bytes;
-        order.count = probe->count < MAX_MESSAGES ? probe->count : MAX_MESSAGES;
+        order.count = probe->count;
+        order.spread = probe->spread;
         order.num_pairs = probe->num_pairs;
         for (int i = 0; i < probe->num_pairs; i++) {
             order.pairs[i] = probe->pairs[i];
@@ -133,51 +175,46 @@ static struct order give_order(enum task task, const struct calibrate_probe *pro
     return order;
 }
 
-/* Rank 0's way through a measurement. Returns what each pair took, [num_pairs]; the caller frees it. */
-static struct times *run(enum task task, const struct calibrate_probe *probe)
+/* Rank 0's way through a measurement. times: [num_pairs], what the first of
+ * each pair took. */
+static void run(enum task task, const struct calibrate_probe *probe, double *times)
 {
     int num_ranks;
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-    struct times *gathered = allocate((size_t)num_ranks * sizeof *gathered);
-    struct times *of_pairs = allocate((size_t)probe->num_pairs * sizeof *of_pairs);
+    double *gathered = allocate((size_t)num_ranks * sizeof *gathered);
     struct order order = give_order(task, probe);
     take_part(&order, gathered);
     for (int i = 0; i < probe->num_pairs; i++) {
-        of_pairs[i] = gathered[probe->pairs[i].first];
+        times[i] = gathered[probe->pairs[i].first];
     }
     free(gathered);
-    return of_pairs;
 }
 
-double calibrate_ping(const struct calibrate_probe *probe)
+double calibrate_exchange(const struct calibrate_probe *probe)
 {
-    struct times *times = run(TASK_PING, probe);
-    double values[CALIBRATE_MAX_PAIRS];
-    for (int i = 0; i < probe->num_pairs; i++) {
-        values[i] = times[i].whole;
-    }
-    free(times);
-    return median(values, probe->num_pairs);
+    double times[CALIBRATE_MAX_PAIRS];
+    run(TASK_EXCHANGE, probe, times);
+    return median(times, probe->num_pairs);
 }
 
-void calibrate_stream(const struct calibrate_probe *probe, double *send, double *gap, double *slowest)
+double calibrate_burst(const struct calibrate_probe *probe)
 {
-    struct times *times = run(TASK_STREAM, probe);
-    double sends[CALIBRATE_MAX_PAIRS], wholes[CALIBRATE_MAX_PAIRS];
-    int count = probe->count < MAX_MESSAGES ? probe->count : MAX_MESSAGES;
-    for (int i = 0; i < probe->num_pairs; i++) {
-        sends[i] = times[i].send / count;
-        wholes[i] = times[i].whole / count;
-    }
-    free(times);
-    *send = median(sends, probe->num_pairs);
-    *gap = median(wholes, probe->num_pairs);
-    *slowest = wholes[probe->num_pairs - 1];
+    double times[CALIBRATE_MAX_PAIRS];
+    run(TASK_BURST, probe, times);
+    return median(times, probe->num_pairs);
+}
+
+double calibrate_stream(const struct calibrate_probe *probe)
+{
+    double times[CALIBRATE_MAX_PAIRS];
+    run(TASK_STREAM, probe, times);
+    median(times, probe->num_pairs);
+    return times[probe->num_pairs - 1];
 }
 
 void calibrate_serve(void)
 {
-    struct order order = {.task = TASK_PING};
+    struct order order = {.task = TASK_BURST};
     while (order.task != TASK_STOP) {
         MPI_Bcast(&order, sizeof order, MPI_BYTE, 0, MPI_COMM_WORLD);
         if (order.task != TASK_STOP) {

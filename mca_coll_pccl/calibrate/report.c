@@ -32,7 +32,7 @@ static void print_kind_name(const struct calibrate_kind *kind, const struct pccl
     }
 }
 
-/* Time of one message by the model, on an idle network. */
+/* Time of a message by the model, on an idle network. */
 static double predict(const struct calibrate_kind *kind, const struct pccl_topology *fabric, size_t bytes)
 {
     int64_t latency = 0, per_mib = 0, send = 0, receive = 0, handshake = 0;
@@ -82,7 +82,7 @@ void calibrate_report(const struct calibrate_plan *plan, const struct calibrate_
             print_costs(pccl_level_name(plan->kinds[i].level), &fabric->inside[plan->kinds[i].level]);
         }
     }
-    puts("\nOne message, half of a round trip:");
+    puts("\nTwo ranks send to each other at once:");
     for (int i = 0; i < plan->num_kinds; i++) {
         print_kind(&plan->kinds[i], &results[i], fabric);
     }

@@ -46,7 +46,8 @@ static size_t short_length(const char *name)
     return strcspn(name, ".");
 }
 
-/* A device that is called so, or one whose name begins so if either is written short. */
+/* A device that is called so, or one whose name begins so if either is written
+ * short. */
 static uint32_t find_device(const struct pccl_topology *fabric, const char *host)
 {
     uint32_t device = pccl_topology_find(fabric, host);
@@ -70,8 +71,9 @@ int calibrate_find_hosts(struct calibrate_rank *ranks, int num_ranks, const stru
         ranks[i].place.host = find_device(fabric, ranks[i].host);
         if (ranks[i].place.host == PCCL_NONE) {
             snprintf(error->message, sizeof error->message,
-                     "rank %d runs on host %.100s, which is no device of %.60s (%u devices, the first is %.60s)", i,
-                     ranks[i].host, fabric->name, fabric->num_devices, fabric->vertices[0].name);
+                     "rank %d runs on host %.100s, which is no device of %.60s (%u "
+                     "devices, the first is %.60s)",
+                     i, ranks[i].host, fabric->name, fabric->num_devices, fabric->vertices[0].name);
             return PCCL_ERR_FORMAT;
         }
     }
@@ -93,8 +95,12 @@ int calibrate_make_star(const struct calibrate_rank *ranks, int num_ranks, struc
 {
     struct pccl_topology_builder *builder = pccl_topology_builder_new("hosts on one switch");
     uint32_t hub = pccl_topology_add_switch(builder, "switch", false);
-    struct pccl_class costs = {.name = "host-switch", .latency_ps = 500000, .ps_per_mib = 83886080, .eager_bytes = -1,
-                               .send_overhead_ps = -1, .receive_overhead_ps = -1};
+    struct pccl_class costs = {.name = "host-switch",
+                               .latency_ps = 500000,
+                               .ps_per_mib = 83886080,
+                               .eager_bytes = -1,
+                               .send_overhead_ps = -1,
+                               .receive_overhead_ps = -1};
     uint32_t link_class = pccl_topology_add_class(builder, &costs);
     for (int i = 0; i < num_ranks; i++) {
         if (is_first_on_host(ranks, i)) {

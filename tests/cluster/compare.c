@@ -1,18 +1,22 @@
-/* Times collectives over pccl, Open MPI's default, and the default's algorithms forced one by one, call by call in turn, in
- * one launch on a cluster of network.sh; checks the data; reads how many bytes crossed each link. Prints CSV, a row per
- * collective, size and variant:
+/* Times collectives over pccl, Open MPI's default, and the default's algorithms
+ * forced one by one, call by call in turn, in one launch on a cluster of
+ * network.sh; checks the data; reads how many bytes crossed each link. Prints
+ * CSV, a row per collective, size and variant:
  *   LABEL,collective,bytes,variant,calls,median_us,min_us,max_us,busiest_link,busiest_bytes,total_bytes,wrong
- * A time is that from the first rank's start to the last one's end. A forced algorithm that is far behind the best so far is
- * not called again: its row has few calls.
+ * A time is that from the first rank's start to the last one's end. A forced
+ * algorithm that is far behind the best so far is not called again: its row has
+ * few calls.
  *
- *   compare [-f] [-n CALLS] [-l LABEL] [-g COLORS] [-k COMMAND] -m FILE COLLECTIVE:SIZE,SIZE... ...
+ *   compare [-f] [-n CALLS] [-l LABEL] [-g COLORS] [-k COMMAND] -m FILE
+ * COLLECTIVE:SIZE,SIZE... ...
  *
- * -f  the forced algorithms too; -x: pccl only   -n  how many timed calls of each variant, at least (default 5)
- * -l  what each row begins with               -g  colour of each rank, with commas between; equal ones form a group, and all
- * -k  prints "LINK BYTES" for all links           groups call at once; x: the rank takes no part
- * -m  a file that no launch has used, for the meetings
- * -w  calls before the timed ones (default 1)
- * -t  seconds after which a single call has failed (default 60) */
+ * -f  the forced algorithms too; -x: pccl only   -n  how many timed calls of
+ * each variant, at least (default 5) -l  what each row begins with -g  colour
+ * of each rank, with commas between; equal ones form a group, and all -k prints
+ * "LINK BYTES" for all links           groups call at once; x: the rank takes
+ * no part -m  a file that no launch has used, for the meetings -w  calls before
+ * the timed ones (default 1) -t  seconds after which a single call has failed
+ * (default 60) */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,10 +29,14 @@
 #include "variants.h"
 
 #define MAX_CALLS 41
-#define ENOUGH_NS 300000000 /* short calls are repeated until they have taken this long, or MAX_CALLS times */
+#define ENOUGH_NS                                                                                                      \
+    300000000 /* short calls are repeated until they have taken this long, or                                          \
+                 MAX_CALLS times */
 #define MAX_LINKS 4096
 #define FAR_BEHIND 1.3
-#define FIRST_CALLS 3       /* after which it is told who is far behind, by the shortest; one if that takes long */
+#define FIRST_CALLS                                                                                                    \
+    3 /* after which it is told who is far behind, by the shortest; one if that                                        \
+         takes long */
 #define LONG_NS 100000000
 
 static struct {
@@ -68,7 +76,9 @@ static bool takes_part(void)
     return color >= 0;
 }
 
-/* --- one call ------------------------------------------------------------------------------------------------------ */
+/* --- one call
+ * ------------------------------------------------------------------------------------------------------
+ */
 
 static int64_t all_wrong(const struct variant *variant, struct bench_case *c)
 {
@@ -104,7 +114,9 @@ static int64_t time_call(const struct variant *variant, const struct bench_case 
     return end - start;
 }
 
-/* --- bytes on links -------------------------------------------------------------------------------------------------- */
+/* --- bytes on links
+ * --------------------------------------------------------------------------------------------------
+ */
 
 static void read_counters(struct counters *counters)
 {
@@ -143,7 +155,9 @@ static void count_bytes(const struct variant *variant, const struct bench_case *
     }
 }
 
-/* --- one collective and size --------------------------------------------------------------------------------------- */
+/* --- one collective and size
+ * ---------------------------------------------------------------------------------------
+ */
 
 static int compare_times(const void *left, const void *right)
 {
@@ -168,21 +182,20 @@ static int64_t shortest(const struct times *times)
     return least;
 }
 
-static void print_row(const char *collective, size_t bytes, const struct variant *variant,
-                      const struct times *times)
+static void print_row(const char *collective, size_t bytes, const struct variant *variant, const struct times *times)
 {
     int64_t most = 0;
     for (int i = 0; i < times->count; i++) {
         most = times->ns[i] > most ? times->ns[i] : most;
     }
-    printf("%s%s%s,%zu,%s,%d,%.1f,%.1f,%.1f,%s,%lld,%lld,%lld\n", options.label, *options.label ? "," : "", collective, bytes,
-           variant->name, times->count, median_us(times), (double)shortest(times) / 1e3, (double)most / 1e3, times->busiest,
-           times->busiest_bytes, times->total_bytes, (long long)times->wrong);
+    printf("%s%s%s,%zu,%s,%d,%.1f,%.1f,%.1f,%s,%lld,%lld,%lld\n", options.label, *options.label ? "," : "", collective,
+           bytes, variant->name, times->count, median_us(times), (double)shortest(times) / 1e3, (double)most / 1e3,
+           times->busiest, times->busiest_bytes, times->total_bytes, (long long)times->wrong);
     fflush(stdout);
 }
 
-/* Which variants are called again after the first calls of each, as bits, and how often. pccl and the default always
- * are. */
+/* Which variants are called again after the first calls of each, as bits, and
+ * how often. pccl and the default always are. */
 static int64_t choose(const struct times *times, int count, int *calls)
 {
     int64_t best = INT64_MAX, going_on = 0;
@@ -199,7 +212,8 @@ static int64_t choose(const struct times *times, int count, int *calls)
     return going_on;
 }
 
-/* One more call of each variant that is among `chosen`, beginning with another one each time. */
+/* One more call of each variant that is among `chosen`, beginning with another
+ * one each time. */
 static void call_in_turn(const struct variant *variants, int count, const struct bench_case *c, struct times *times,
                          int64_t chosen, int call)
 {
@@ -258,7 +272,9 @@ static int run_case(const struct bench_collective *collective, size_t bytes, con
     return failures;
 }
 
-/* --- the command line ---------------------------------------------------------------------------------------------- */
+/* --- the command line
+ * ----------------------------------------------------------------------------------------------
+ */
 
 static const struct bench_collective *find_collective(const char *name)
 {

@@ -58,7 +58,7 @@ shape()
     local burst=$((CLUSTER_RATE_MBIT * 1000000 / 8 / 2000)) # half a millisecond
     [ $burst -ge 4096 ] || burst=4096
     in_netns "$1" ethtool -K "$2" tso off gso off gro off >/dev/null 2>&1
-    in_netns "$1" tc qdisc add dev "$2" root tbf rate "${CLUSTER_RATE_MBIT}mbit" burst $burst limit 4096kb
+    in_netns "$1" tc qdisc add dev "$2" root tbf rate "${CLUSTER_RATE_MBIT}mbit" burst $burst limit 65536kb
     CLUSTER_LINKS+=("$1 $2 $3")
 }
 

@@ -6,18 +6,19 @@
 
 #define SEGMENT_BYTES 16384
 
-/* How many algorithms "tuned" numbers for a collective, and the one among them that only serves two ranks. */
+/* How many algorithms "tuned" numbers for a collective, and the one among them
+ * that only serves two ranks. */
 static const struct {
     const char *collective;
     int count, two_ranks;
 } algorithms[] = {
-    {"allgather", 6, 6}, {"allgatherv", 5, 5},     {"allreduce", 6, 0},
-    {"alltoall", 5, 5},  {"alltoallv", 2, 0},      {"barrier", 6, 5},
-    {"bcast", 9, 0},     {"gather", 3, 0},         {"reduce", 7, 0},
-    {"scatter", 3, 0},   {"reduce_scatter", 4, 0}, {"reduce_scatter_block", 4, 0},
+    {"allgather", 6, 6}, {"allgatherv", 5, 5}, {"allreduce", 6, 0},      {"alltoall", 5, 5},
+    {"alltoallv", 2, 0}, {"barrier", 6, 5},    {"bcast", 9, 0},          {"gather", 3, 0},
+    {"reduce", 7, 0},    {"scatter", 3, 0},    {"reduce_scatter", 4, 0}, {"reduce_scatter_block", 4, 0},
 };
 
-/* Writes an integer control variable and tells what it was. Returns 0, or -1 if there is no such variable. */
+/* Writes an integer control variable and tells what it was. Returns 0, or -1 if
+ * there is no such variable. */
 static int set(const char *name, int value, int *before)
 {
     MPI_T_cvar_handle handle;
@@ -31,7 +32,8 @@ static int set(const char *name, int value, int *before)
     return status;
 }
 
-/* Adds a communicator whose collectives are served as the control variables say now. */
+/* Adds a communicator whose collectives are served as the control variables say
+ * now. */
 static void add(struct variant *variant, int color, const char *name, int number)
 {
     int rank;

@@ -1,0 +1,50 @@
+#!/bin/sh
+# pccl-calibrate on this machine: it writes a fabric file whose numbers pccl reads as measured, keeps what it cannot measure,
+# and rejects what makes no sense, with a message.
+set -eu
+source=${PCCL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
+build=${PCCL_BUILD:-.}
+. "$source/tests/common.sh"
+[ -x "$build/pccl-calibrate" ] || {
+    echo "pccl-calibrate was not built"
+    exit 77
+}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+fail() {
+    echo "FAIL $1"
+    cat "$folder/out"
+    exit 1
+}
+
+# calibrate RANKS OPTIONS...: output is in $folder/out, the status is returned.
+calibrate() {
+    ranks=$1
+    shift
+    # shellcheck disable=SC2086 # the options are words
+    timeout -k 5 60 mpirun $mpi_test_options -n "$ranks" "$build/pccl-calibrate" "$@" >"$folder/out" 2>&1 </dev/null
+}
+
+calibrate 2 -o "$folder/star.json" || fail "without a fabric, one switch is assumed"
+grep -q '"l3"\|"numa"\|"package"\|"host"' "$folder/star.json" || fail "nothing inside the host was measured"
+grep -q '"origin": "measured"' "$folder/star.json" || fail "nothing is marked as measured"
+"$build/pccl" topology "$folder/star.json" >"$folder/out" 2>&1 || fail "pccl cannot read what was written"
+
+host=$(hostname)
+cat >"$folder/pair.json" <<END
+{"devices": ["${host%%.*}", "elsewhere"], "classes": {"cable": {"latency": "7us", "bandwidth": "3GB/s"}},
+ "links": [{"source": "${host%%.*}", "target": "elsewhere", "class": "cable", "duplex": true}]}
+END
+calibrate 3 -t "$folder/pair.json" -o "$folder/pair2.json" || fail "a fabric with another host"
+grep -q '"latency_ps": 7000000' "$folder/pair2.json" || fail "what cannot be measured must stay"
+grep -q 'predicted us' "$folder/out" || fail "measured and predicted must stand side by side"
+calibrate 2 -t "$folder/pair.json" -q || fail "the file itself is replaced"
+grep -q measured "$folder/pair.json" || fail "the file itself was to be replaced"
+
+calibrate 2 -t star:4 -o "$folder/no.json" && fail "a fabric without this host was accepted"
+grep -q "$host.*no device" "$folder/out" || fail "no message names the host"
+calibrate 2 -t star:4 && fail "no file to write to, and no complaint"
+calibrate 2 -t "$folder/none.json" && fail "a file that is not there was accepted"
+calibrate 2 -o "$folder/none/x.json" && fail "a folder that is not there was accepted"
+grep -q 'pccl-calibrate: ' "$folder/out" || fail "no message"
