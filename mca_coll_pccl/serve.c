@@ -71,16 +71,22 @@ static int make_request(const struct coll_pccl_call *call, struct ompi_communica
     return *request ? OMPI_SUCCESS : coll_pccl_execution_finish(execution, OMPI_ERR_OUT_OF_RESOURCE);
 }
 
+/* A call that is empty takes no tag: of some ranks Open MPI lets none of it through, because their count is 0, while those
+ * whose datatype is empty come here. */
+static int reserve_tag(struct ompi_communicator_t *comm)
+{
+    return ompi_coll_base_nbc_reserve_tags(comm, 1);
+}
+
 int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                                 struct coll_pccl_module *module, ompi_request_t **given)
 {
-    int tag = ompi_coll_base_nbc_reserve_tags(comm, 1);
     *given = &ompi_request_empty;
     if (call->empty) {
         return OMPI_SUCCESS;
     }
     struct coll_pccl_request *request;
-    int status = make_request(call, comm, module, tag, false, &request);
+    int status = make_request(call, comm, module, reserve_tag(comm), false, &request);
     if (status != OMPI_SUCCESS) {
         return status;
     }
@@ -95,12 +101,11 @@ int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_c
 int coll_pccl_serve_persistent(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                                struct coll_pccl_module *module, ompi_request_t **given)
 {
-    int tag = ompi_coll_base_nbc_reserve_tags(comm, 1);
     if (call->empty) {
         return ompi_request_persistent_noop_create(given);
     }
     struct coll_pccl_request *request;
-    int status = make_request(call, comm, module, tag, true, &request);
+    int status = make_request(call, comm, module, reserve_tag(comm), true, &request);
     if (status == OMPI_SUCCESS) {
         *given = &request->super.super;
     }
