@@ -9,7 +9,7 @@
 #include <mpi.h>
 
 #define BENCH_MAX_SIZES 64
-#define BENCH_MAX_COLLECTIVES 16
+#define BENCH_MAX_COLLECTIVES 32
 
 /* --- options.c: what the user asked for -------------------------------------------------------------------- */
 
@@ -35,7 +35,8 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv, in
 enum { BENCH_DEFAULT, BENCH_PCCL, BENCH_NUM_SIDES };
 
 struct bench_sides {
-    MPI_Comm comm[BENCH_NUM_SIDES]; /* members of MPI_COMM_WORLD; the default's also carries the benchmark's own talk */
+    MPI_Comm comm[BENCH_NUM_SIDES]; /* members of MPI_COMM_WORLD, of which each has the ranks before and after it as
+                                       neighbours; the default's also carries the benchmark's own talk */
     bool has_pccl;
     char notice[400]; /* why there is no pccl side; empty if there is */
     bool counts;      /* this rank can tell how many calls pccl has served */
@@ -60,6 +61,9 @@ struct bench_case {
     unsigned char *output; /* NULL where the rank has none */
     size_t input_bytes, output_bytes;
     int *counts, *displacements; /* [num_ranks], in elements: equal blocks one behind the other */
+    int *places;                 /* the displacements in bytes */
+    MPI_Aint *addresses;         /* the same */
+    MPI_Datatype *types;         /* [num_ranks] */
 };
 
 enum bench_pattern {
@@ -69,16 +73,22 @@ enum bench_pattern {
     BENCH_COPY,     /* the output is the root's input */
     BENCH_DEAL,     /* the output is block `me` of the root's input */
     BENCH_SUM,      /* the output is the sum of all inputs */
-    BENCH_SUM_DEAL  /* the output is block `me` of the sum of all inputs */
+    BENCH_SUM_DEAL, /* the output is block `me` of the sum of all inputs */
+    BENCH_SUM_UP_TO, /* the output is the sum of the inputs up to mine */
+    BENCH_SUM_BELOW, /* the output is the sum of the inputs before mine; the first rank has none */
+    BENCH_NEAR_COLLECT, /* the blocks of the output are the inputs of the rank before and the rank after me */
+    BENCH_NEAR_EXCHANGE /* the same, of each the block on my side */
 };
 
+/* How many blocks a buffer has. */
+enum bench_blocks { BENCH_ONE, BENCH_PER_RANK, BENCH_PER_NEIGHBOR };
+
 /* Sizes are what one rank gives to or gets from another: a contribution, a block, a result block. For allreduce, bcast
- * and reduce they are the whole buffer. */
+ * reduce and the scans they are the whole buffer. */
 struct bench_collective {
     const char *name;
     enum bench_pattern pattern;
-    bool blocks_in;     /* the input has a block per rank, else one block */
-    bool blocks_out;    /* the output has a block per rank, else one block */
+    enum bench_blocks blocks_in, blocks_out;
     bool rooted_input;  /* only the root has an input */
     bool rooted_output; /* only the root has an output */
     int (*call)(const struct bench_case *c, MPI_Comm comm);

@@ -77,6 +77,16 @@ static bool all_agree(bool value)
     return all;
 }
 
+/* All ranks in a ring. */
+static void create_ring(MPI_Comm *comm, const char *name)
+{
+    int num_ranks, closed = 1;
+
+    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    MPI_Cart_create(MPI_COMM_WORLD, 1, &num_ranks, &closed, 0, comm);
+    MPI_Comm_set_name(*comm, name); /* for coll_pccl_verbose */
+}
+
 void bench_sides_create(struct bench_sides *sides)
 {
     struct control control;
@@ -92,13 +102,11 @@ void bench_sides_create(struct bench_sides *sides)
     }
     if (!sides->has_pccl && control.usable && !sides->notice[0])
         snprintf(sides->notice, sizeof(sides->notice), "pccl is not loaded, or off, on some of the ranks.");
-    MPI_Comm_dup(MPI_COMM_WORLD, &sides->comm[BENCH_DEFAULT]);
-    MPI_Comm_set_name(sides->comm[BENCH_DEFAULT], "over the default");
+    create_ring(&sides->comm[BENCH_DEFAULT], "over the default");
     if (control.usable)
         control_write(&control, control.value);
     if (sides->has_pccl) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &sides->comm[BENCH_PCCL]);
-        MPI_Comm_set_name(sides->comm[BENCH_PCCL], "over pccl"); /* for coll_pccl_verbose */
+        create_ring(&sides->comm[BENCH_PCCL], "over pccl");
         counter_open(sides);
     }
 }

@@ -44,8 +44,8 @@ says "pccl is loaded but off: coll_pccl_priority is 0" || fail "it does not say 
 
 bench 3 $on "$program" $quick -s 8,5000 --csv "$folder/csv" || fail "a run over both sides failed"
 says "ONLY THE DEFAULT" && fail "pccl was on, but only the default was timed"
-# A header, two sizes of 11 collectives, and the barrier; pccl's column filled in, no wrong elements.
-awk -F, 'NR > 1 && ($5 <= 0 || $6 <= 0 || $11 != 0) { bad = 1 } END { exit bad || NR != 24 }' "$folder/csv" ||
+# A header, two sizes of 21 collectives, and the barrier; pccl's column filled in, no wrong elements.
+awk -F, 'NR > 1 && ($5 <= 0 || $6 <= 0 || $11 != 0) { bad = 1 } END { exit bad || NR != 44 }' "$folder/csv" ||
     fail "the CSV file is not what it should be: $(cat "$folder/csv")"
 
 bench 2 $on --mca coll_pccl_collectives bcast "$program" $quick -c bcast,gather -s 8 ||
