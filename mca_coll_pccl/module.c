@@ -76,18 +76,20 @@ static bool install_function(struct coll_pccl_module *module, struct ompi_commun
 }
 
 /* What pccl would serve on a communicator, a bit per kind. Whether it will have neighbours shows only later: a topology
- * is attached to a communicator after its modules. One rank alone may have edges to itself; besides, Open MPI 4.1 takes
- * the displacements of its alltoallw for elements. */
-static uint32_t wanted_kinds(struct ompi_communicator_t *comm)
+ * is attached to a communicator after its modules. On one rank alone, which may have edges to itself, blocking calls
+ * are copies that the component below makes as well; except that the alltoallw of Open MPI 4.1 takes displacements for
+ * elements. Its persistent ones, on any number of ranks, use datatypes that the application may have freed. */
+static uint32_t wanted_kinds(struct ompi_communicator_t *comm, uint32_t form)
 {
     uint32_t alone = COLL_PCCL_NEIGHBOR_KINDS | UINT32_C(1) << COLL_PCCL_ALLTOALLW;
-    return coll_pccl_parameters.served & (ompi_comm_size(comm) > 1 ? ~UINT32_C(0) : alone);
+    bool some = form == COLL_PCCL_BLOCKING && ompi_comm_size(comm) == 1;
+    return coll_pccl_parameters.served & (some ? alone : ~UINT32_C(0));
 }
 
 static void install(struct coll_pccl_module *module, struct ompi_communicator_t *comm)
 {
-    uint32_t wanted = wanted_kinds(comm);
     for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
+        uint32_t wanted = wanted_kinds(comm, form);
         for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
             bool is_wanted = wanted >> kind & 1;
             if (is_wanted && install_function(module, comm, &coll_pccl_collectives[kind].functions[form])) {
@@ -205,7 +207,8 @@ mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm,
                     "(see the help text)");
     }
     bool may_serve = comm == MPI_COMM_WORLD || coll_pccl_world.agreed;
-    if (coll_pccl_parameters.priority <= 0 || OMPI_COMM_IS_INTER(comm) || wanted_kinds(comm) == 0 || !may_serve) {
+    bool off = coll_pccl_parameters.priority <= 0 || coll_pccl_parameters.served == 0;
+    if (off || OMPI_COMM_IS_INTER(comm) || !may_serve) {
         return NULL;
     }
     struct coll_pccl_module *module = OBJ_NEW(coll_pccl_module_t);
