@@ -177,39 +177,55 @@ static int set_area(struct coll_pccl_execution *execution, int which, const stru
     return side->counts ? set_block_arrays(execution, which, side, private != NULL) : OMPI_SUCCESS;
 }
 
-/* Packs blocks [first, first + count) of a side into an area laid over private memory. */
-static int pack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area, uint32_t first,
-                       uint32_t count)
+/* Between the application's elements and a private copy: packed, or as they are in a reduction. */
+static int take(const struct coll_pccl_execution *execution, const struct ompi_datatype_t *type, size_t count,
+                const char *elements, char *private)
+{
+    return execution->elements ? coll_pccl_copy_elements(type, count, private, elements)
+                               : coll_pccl_pack(type, count, elements, private);
+}
+
+static int bring(const struct coll_pccl_execution *execution, const struct ompi_datatype_t *type, size_t count,
+                 char *elements, const char *private)
+{
+    return execution->elements ? coll_pccl_copy_elements(type, count, elements, private)
+                               : coll_pccl_unpack(type, count, elements, private);
+}
+
+/* Takes blocks [first, first + count) of a side into an area laid over private memory. */
+static int take_blocks(const struct coll_pccl_execution *execution, const struct coll_pccl_side *side,
+                       const struct coll_pccl_area *area, uint32_t first, uint32_t count)
 {
     if (!side->counts && !side->peers) {
         const char *elements = side->buffer + (ptrdiff_t)(first * side->count) * extent_of(side->type);
-        return coll_pccl_pack(side->type, count * side->count, elements, block_address(area, first));
+        return take(execution, side->type, count * side->count, elements, block_address(area, first));
     }
     int status = OMPI_SUCCESS;
     ptrdiff_t next = 0;
     for (uint32_t i = 0; i < first + count && status == OMPI_SUCCESS; i++) {
         size_t elements = block_count(side, i);
         if (elements > 0 && i >= first) {
-            status = coll_pccl_pack(block_type(side, i), elements, side->buffer + block_offset(side, i, next),
-                                    block_address(area, i));
+            status = take(execution, block_type(side, i), elements, side->buffer + block_offset(side, i, next),
+                          block_address(area, i));
         }
         next += elements > 0 ? (ptrdiff_t)elements * extent_of(block_type(side, i)) : 0;
     }
     return status;
 }
 
-static int unpack_blocks(const struct coll_pccl_side *side, const struct coll_pccl_area *area)
+static int bring_blocks(const struct coll_pccl_execution *execution, const struct coll_pccl_side *side,
+                        const struct coll_pccl_area *area)
 {
     if (!side->counts && !side->peers) {
-        return coll_pccl_unpack(side->type, side->blocks * side->count, side->buffer, area->base);
+        return bring(execution, side->type, side->blocks * side->count, side->buffer, area->base);
     }
     int status = OMPI_SUCCESS;
     ptrdiff_t next = 0;
     for (uint32_t i = 0; i < side->blocks && status == OMPI_SUCCESS; i++) {
         size_t elements = block_count(side, i);
         if (elements > 0) {
-            status = coll_pccl_unpack(block_type(side, i), elements, side->buffer + block_offset(side, i, next),
-                                      block_address(area, i));
+            status = bring(execution, block_type(side, i), elements, side->buffer + block_offset(side, i, next),
+                           block_address(area, i));
             next += (ptrdiff_t)elements * extent_of(block_type(side, i));
         }
     }
@@ -231,18 +247,35 @@ static void set_units(struct coll_pccl_execution *execution, const struct coll_p
     execution->message_units = layout->size < limit ? limit / layout->size : 1;
 }
 
+/* Memory of an accelerator is reached by Open MPI's copying only, so it is staged through host memory. That is this
+ * rank's own affair: plan and messages stay the same. */
+static bool is_on_device(const struct coll_pccl_side *side)
+{
+    for (uint32_t i = 0; i < side->blocks; i++) {
+        if (block_count(side, i) > 0) {
+            return coll_pccl_is_on_device(side->buffer + block_offset(side, i, 0) + block_type(side, i)->super.true_lb);
+        }
+    }
+    return false;
+}
+
 static bool needs_private_input(const struct coll_pccl_execution *execution)
 {
     const struct coll_pccl_view *view = &execution->view;
-    return !execution->elements && view->input.blocks > 0 &&
-           (view->relation == COLL_PCCL_SAME_MEMORY || !is_contiguous(&view->input));
+    if (execution->elements || view->input.blocks == 0) {
+        return is_on_device(&view->input);
+    }
+    return view->relation == COLL_PCCL_SAME_MEMORY || !is_contiguous(&view->input) || is_on_device(&view->input);
 }
 
 static bool needs_private_output(const struct coll_pccl_execution *execution)
 {
     const struct coll_pccl_view *view = &execution->view;
-    return view->output.blocks > 0 &&
-           (execution->elements ? view->relation == COLL_PCCL_SAME_MEMORY : !is_contiguous(&view->output));
+    if (view->output.blocks == 0) {
+        return false;
+    }
+    return (execution->elements ? view->relation == COLL_PCCL_SAME_MEMORY : !is_contiguous(&view->output)) ||
+           is_on_device(&view->output);
 }
 
 static size_t align(size_t bytes)
@@ -315,12 +348,11 @@ static int set_memory(struct coll_pccl_execution *execution)
     const struct coll_pccl_view *view = &execution->view;
     bool private_input = needs_private_input(execution), private_output = needs_private_output(execution);
     uint32_t scratch_slots = execution->plan->program->num_scratch_slots;
-    /* The root of a broadcast has nothing to unpack: its output is all input. */
+    /* The root of a broadcast has nothing to bring: its output is all input. */
     bool is_source = view->relation == COLL_PCCL_INPUT_IN_OUTPUT && view->output.blocks == 1;
-    execution->unpack_output = private_output && !execution->elements && !is_source;
-    execution->copy_output = private_output && execution->elements;
-    execution->pack_input = private_input;
-    execution->pack_block = private_output && !execution->elements && view->relation == COLL_PCCL_INPUT_IN_OUTPUT;
+    execution->bring_output = private_output && (execution->elements || !is_source);
+    execution->take_input = private_input;
+    execution->take_block = private_output && view->relation == COLL_PCCL_INPUT_IN_OUTPUT;
     int status = set_areas(execution, NULL, NULL);
     if (status != OMPI_SUCCESS || (!private_input && !private_output && scratch_slots == 0)) {
         return status;
@@ -475,26 +507,20 @@ int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl
 int coll_pccl_load(struct coll_pccl_execution *execution)
 {
     const struct coll_pccl_view *view = &execution->view;
-    if (execution->pack_input) {
-        return pack_blocks(&view->input, &execution->areas[PCCL_INPUT], 0, view->input.blocks);
+    if (execution->take_input) {
+        return take_blocks(execution, &view->input, &execution->areas[PCCL_INPUT], 0, view->input.blocks);
     }
-    if (execution->pack_block) {
-        return pack_blocks(&view->output, &execution->areas[PCCL_OUTPUT], view->block, 1);
+    if (execution->take_block) {
+        return take_blocks(execution, &view->output, &execution->areas[PCCL_OUTPUT], view->block, 1);
     }
     return OMPI_SUCCESS;
 }
 
 int coll_pccl_unload(struct coll_pccl_execution *execution)
 {
-    const struct coll_pccl_side *output = &execution->view.output;
-    if (execution->unpack_output) {
-        return unpack_blocks(output, &execution->areas[PCCL_OUTPUT]);
-    }
-    if (execution->copy_output) {
-        return coll_pccl_local_copy(execution, output->buffer, execution->areas[PCCL_OUTPUT].base,
-                                    side_elements(output));
-    }
-    return OMPI_SUCCESS;
+    return execution->bring_output
+               ? bring_blocks(execution, &execution->view.output, &execution->areas[PCCL_OUTPUT])
+               : OMPI_SUCCESS;
 }
 
 /* --- staged messages ----------------------------------------------------------------------------------------- */

@@ -43,6 +43,27 @@
 #error "coll/pccl knows Open MPI 4.1 and 5.0: add this version to compat.h"
 #endif
 
+#if OMPI_MAJOR_VERSION == 4 && OPAL_CUDA_SUPPORT
+#include "opal/datatype/opal_datatype_cuda.h"
+#elif OMPI_MAJOR_VERSION == 5
+#include "opal/mca/accelerator/accelerator.h"
+#endif
+
+/* Whether memory is an accelerator's, as far as this Open MPI was built to know. */
+static inline bool coll_pccl_is_on_device(const void *memory)
+{
+#if OMPI_MAJOR_VERSION == 4 && OPAL_CUDA_SUPPORT
+    return opal_cuda_check_bufs((char *)memory, NULL);
+#elif OMPI_MAJOR_VERSION == 5
+    int device;
+    uint64_t flags;
+    return opal_accelerator.check_addr(memory, &device, &flags) > 0;
+#else
+    (void)memory;
+    return false;
+#endif
+}
+
 /* In 4.1 and 5.0 the framework copies the function pointers of an enabled module itself, while inside enable the
  * communicator still shows the module below. Counts and displacements of the collectives are int. */
 

@@ -80,10 +80,9 @@ struct coll_pccl_execution {
     ptrdiff_t extent;               /* bytes from unit to unit */
     size_t unit_bytes;              /* of data in a unit */
     struct coll_pccl_area areas[2]; /* PCCL_INPUT, PCCL_OUTPUT */
-    bool pack_input;                /* areas[PCCL_INPUT] is private: pack the input into it at the start */
-    bool pack_block;                /* areas[PCCL_OUTPUT] is private and holds the input: pack that at the start */
-    bool unpack_output;             /* areas[PCCL_OUTPUT] is packed: spread it into the user's buffer at the end */
-    bool copy_output;               /* areas[PCCL_OUTPUT] is private: copy it to the user's buffer at the end */
+    bool take_input;                /* areas[PCCL_INPUT] is private: fill it at the start */
+    bool take_block;                /* areas[PCCL_OUTPUT] is private and holds the input: fill that at the start */
+    bool bring_output;              /* areas[PCCL_OUTPUT] is private: bring it to the user's buffer at the end */
     char *scratch;
     ptrdiff_t scratch_stride;
     size_t chunk_units;                 /* per block, of chunks in scratch */

@@ -49,3 +49,8 @@ int coll_pccl_unpack(const struct ompi_datatype_t *type, size_t count, char *ele
     OBJ_DESTRUCT(&convertor);
     return status;
 }
+
+int coll_pccl_copy_elements(const struct ompi_datatype_t *type, size_t count, char *target, const char *source)
+{
+    return ompi_datatype_copy_content_same_ddt(type, count, target, (char *)source) ? OMPI_ERROR : OMPI_SUCCESS;
+}
