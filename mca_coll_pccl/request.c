@@ -122,7 +122,7 @@ bool coll_pccl_request_start(struct coll_pccl_request *request, int *status)
 
 static void complete(struct coll_pccl_request *request, int status)
 {
-    request->super.super.req_status.MPI_ERROR = status;
+    __atomic_store_n(&request->super.super.req_status.MPI_ERROR, status, __ATOMIC_RELEASE); /* see is_complete */
     ompi_request_complete(&request->super.super, true);
 }
 
@@ -230,13 +230,25 @@ void coll_pccl_requests_close(void)
 
 /* --- called by the MPI layer ----------------------------------------------------------------------------------- */
 
+/* Whether a request is complete; if so, what the thread that completed it has written can be seen here. */
+static bool is_complete(const ompi_request_t *request)
+{
+    if (__atomic_load_n(&request->req_complete, __ATOMIC_RELAXED) != REQUEST_COMPLETED) {
+        return false;
+    }
+    (void)__atomic_load_n(&request->req_status.MPI_ERROR, __ATOMIC_ACQUIRE);
+    return true;
+}
+
 static int start_persistent(size_t count, ompi_request_t **started)
 {
     for (size_t i = 0; i < count; i++) {
         struct coll_pccl_request *request = (struct coll_pccl_request *)started[i];
-        request->super.super.req_status = ompi_status_empty;
+        if (!is_complete(started[i])) {
+            return MPI_ERR_REQUEST;
+        }
         request->super.super.req_state = OMPI_REQUEST_ACTIVE;
-        request->super.super.req_complete = REQUEST_PENDING;
+        __atomic_store_n(&request->super.super.req_complete, REQUEST_PENDING, __ATOMIC_RELAXED);
         int status;
         if (!coll_pccl_request_start(request, &status)) {
             complete(request, status);
@@ -248,7 +260,7 @@ static int start_persistent(size_t count, ompi_request_t **started)
 /* The standard forbids to free a collective that is under way. */
 static int free_request(ompi_request_t **request)
 {
-    if (!REQUEST_COMPLETE(*request)) {
+    if (!is_complete(*request)) {
         return MPI_ERR_REQUEST;
     }
     coll_pccl_request_release((struct coll_pccl_request *)*request);

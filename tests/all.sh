@@ -50,6 +50,7 @@ run install 120 make -s install || true
 relay mpi 900 env TEST_FOLDER="$build/mpi" "$source/tests/mpi/run.sh"
 relay cluster 600 env TEST_FOLDER="$build/cluster" "$source/tests/cluster/run.sh"
 relay valgrind 600 env TEST_FOLDER="$build/valgrind" "$source/tests/mpi/valgrind.sh"
+relay tsan 600 env TEST_FOLDER="$build/tsan" "$source/tests/mpi/tsan.sh"
 relay programs 600 env TEST_FOLDER="$build/programs" "$source/tests/programs/run.sh"
 run distcheck 900 make -s -j"$(nproc)" distcheck || true
 count_up
