@@ -13,6 +13,9 @@
 
 /* --- options.c: what the user asked for -------------------------------------------------------------------- */
 
+enum bench_form { BENCH_BLOCKING, BENCH_NONBLOCKING, BENCH_PERSISTENT, BENCH_NUM_FORMS };
+extern const char *const bench_form_names[BENCH_NUM_FORMS];
+
 struct bench_options {
     bool selected[BENCH_MAX_COLLECTIVES]; /* by index in the table of collectives */
     size_t sizes[BENCH_MAX_SIZES];        /* bytes, in the order to run */
@@ -22,6 +25,8 @@ struct bench_options {
     int calls;         /* per side and round; 0: as many as fit into budget_ms */
     int budget_ms;     /* how long a round should last */
     size_t max_memory; /* bytes of buffers per rank; larger cases are left out */
+    enum bench_form form;
+    int outstanding; /* operations that are started together and then waited for together; blocking: 1 */
     bool verbose;
     bool help; /* print the usage and stop */
     const char *csv;
@@ -59,11 +64,14 @@ struct bench_case {
     int rank, num_ranks, root;
     unsigned char *input;  /* NULL where the rank has none */
     unsigned char *output; /* NULL where the rank has none */
-    size_t input_bytes, output_bytes;
+    size_t input_bytes, output_bytes; /* of one operation */
     int *counts, *displacements; /* [num_ranks], in elements: equal blocks one behind the other */
     int *places;                 /* the displacements in bytes */
     MPI_Aint *addresses;         /* the same */
     MPI_Datatype *types;         /* [num_ranks] */
+    enum bench_form form;
+    int outstanding;                        /* operations of a call: all read `input`, each has an output */
+    MPI_Request *requests[BENCH_NUM_SIDES]; /* [outstanding]; if persistent, for the whole life of the case */
 };
 
 enum bench_pattern {
@@ -91,7 +99,8 @@ struct bench_collective {
     enum bench_blocks blocks_in, blocks_out;
     bool rooted_input;  /* only the root has an input */
     bool rooted_output; /* only the root has an output */
-    int (*call)(const struct bench_case *c, MPI_Comm comm);
+    /* One operation in the form of the case: done, under way, or initialised. */
+    int (*call)(const struct bench_case *c, unsigned char *output, MPI_Comm comm, MPI_Request *request);
 };
 
 extern const struct bench_collective bench_collectives[];
@@ -101,15 +110,20 @@ bool bench_collective_reduces(const struct bench_collective *collective);
 /* The bytes that a size comes to in whole elements. */
 size_t bench_collective_bytes(const struct bench_collective *collective, size_t bytes);
 /* Buffers that one rank, the busiest, needs for a case. */
-size_t bench_case_memory(const struct bench_collective *collective, size_t bytes, int num_ranks);
+size_t bench_case_memory(const struct bench_options *options, const struct bench_collective *collective, size_t bytes,
+                         int num_ranks);
 /* Returns 0, or -1 if memory is short; bench_case_free is right in both cases. bytes is rounded up to whole
  * elements. */
-int bench_case_create(struct bench_case *c, const struct bench_collective *collective, size_t bytes, int root,
-                      MPI_Comm comm);
+int bench_case_create(struct bench_case *c, const struct bench_options *options,
+                      const struct bench_collective *collective, size_t bytes, MPI_Comm comm);
+/* Makes the persistent requests of both sides, if the case has that form. Collective. */
+void bench_case_open(struct bench_case *c, const struct bench_sides *sides);
 void bench_case_free(struct bench_case *c);
-/* Runs the case once on comm and compares the output with what the pattern says. Returns the number of wrong elements
- * at this rank. */
-size_t bench_case_check(struct bench_case *c, MPI_Comm comm);
+/* What is timed: all operations of the case, to their end. */
+void bench_case_call(const struct bench_case *c, const struct bench_sides *sides, int side);
+/* Runs the case once and compares the outputs with what the pattern says. Returns the number of wrong elements at this
+ * rank. */
+size_t bench_case_check(struct bench_case *c, const struct bench_sides *sides, int side);
 
 /* --- measure.c --------------------------------------------------------------------------------------------- */
 

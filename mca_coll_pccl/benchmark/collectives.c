@@ -3,118 +3,137 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int call_allgather(const struct bench_case *c, MPI_Comm comm)
+#if OMPI_MAJOR_VERSION < 5
+#include <mpi-ext.h>
+#define INIT(Name) MPIX_##Name##_init
+#else
+#define INIT(Name) MPI_##Name##_init
+#endif
+
+const char *const bench_form_names[BENCH_NUM_FORMS] = {"blocking", "nonblocking", "persistent"};
+
+/* The parameters and the call of a collective, in the form that the case has. */
+#define PARAMETERS const struct bench_case *c, unsigned char *output, MPI_Comm comm, MPI_Request *request
+#define CALL(Name, name, ...)                                                 \
+    (c->form == BENCH_BLOCKING      ? MPI_##Name(__VA_ARGS__, comm)           \
+     : c->form == BENCH_NONBLOCKING ? MPI_I##name(__VA_ARGS__, comm, request) \
+                                    : INIT(Name)(__VA_ARGS__, comm, MPI_INFO_NULL, request))
+
+static int call_allgather(PARAMETERS)
 {
-    return MPI_Allgather(c->input, c->count, c->type, c->output, c->count, c->type, comm);
+    return CALL(Allgather, allgather, c->input, c->count, c->type, output, c->count, c->type);
 }
 
-static int call_allgatherv(const struct bench_case *c, MPI_Comm comm)
+static int call_allgatherv(PARAMETERS)
 {
-    return MPI_Allgatherv(c->input, c->count, c->type, c->output, c->counts, c->displacements, c->type, comm);
+    return CALL(Allgatherv, allgatherv, c->input, c->count, c->type, output, c->counts, c->displacements, c->type);
 }
 
-static int call_allreduce(const struct bench_case *c, MPI_Comm comm)
+static int call_allreduce(PARAMETERS)
 {
-    return MPI_Allreduce(c->input, c->output, c->count, c->type, MPI_SUM, comm);
+    return CALL(Allreduce, allreduce, c->input, output, c->count, c->type, MPI_SUM);
 }
 
-static int call_alltoall(const struct bench_case *c, MPI_Comm comm)
+static int call_alltoall(PARAMETERS)
 {
-    return MPI_Alltoall(c->input, c->count, c->type, c->output, c->count, c->type, comm);
+    return CALL(Alltoall, alltoall, c->input, c->count, c->type, output, c->count, c->type);
 }
 
-static int call_alltoallv(const struct bench_case *c, MPI_Comm comm)
+static int call_alltoallv(PARAMETERS)
 {
-    return MPI_Alltoallv(c->input, c->counts, c->displacements, c->type, c->output, c->counts, c->displacements,
-                         c->type, comm);
+    return CALL(Alltoallv, alltoallv, c->input, c->counts, c->displacements, c->type, output, c->counts,
+                c->displacements, c->type);
 }
 
-static int call_barrier(const struct bench_case *c, MPI_Comm comm)
+static int call_barrier(PARAMETERS)
 {
-    (void)c;
-    return MPI_Barrier(comm);
+    (void)output;
+    return c->form == BENCH_BLOCKING      ? MPI_Barrier(comm)
+           : c->form == BENCH_NONBLOCKING ? MPI_Ibarrier(comm, request)
+                                          : INIT(Barrier)(comm, MPI_INFO_NULL, request);
 }
 
-static int call_bcast(const struct bench_case *c, MPI_Comm comm)
+static int call_bcast(PARAMETERS)
 {
-    return MPI_Bcast(c->rank == c->root ? c->input : c->output, c->count, c->type, c->root, comm);
+    return CALL(Bcast, bcast, c->rank == c->root ? c->input : output, c->count, c->type, c->root);
 }
 
-static int call_gather(const struct bench_case *c, MPI_Comm comm)
+static int call_gather(PARAMETERS)
 {
-    return MPI_Gather(c->input, c->count, c->type, c->output, c->count, c->type, c->root, comm);
+    return CALL(Gather, gather, c->input, c->count, c->type, output, c->count, c->type, c->root);
 }
 
-static int call_reduce(const struct bench_case *c, MPI_Comm comm)
+static int call_reduce(PARAMETERS)
 {
-    return MPI_Reduce(c->input, c->output, c->count, c->type, MPI_SUM, c->root, comm);
+    return CALL(Reduce, reduce, c->input, output, c->count, c->type, MPI_SUM, c->root);
 }
 
-static int call_reduce_scatter(const struct bench_case *c, MPI_Comm comm)
+static int call_reduce_scatter(PARAMETERS)
 {
-    return MPI_Reduce_scatter(c->input, c->output, c->counts, c->type, MPI_SUM, comm);
+    return CALL(Reduce_scatter, reduce_scatter, c->input, output, c->counts, c->type, MPI_SUM);
 }
 
-static int call_reduce_scatter_block(const struct bench_case *c, MPI_Comm comm)
+static int call_reduce_scatter_block(PARAMETERS)
 {
-    return MPI_Reduce_scatter_block(c->input, c->output, c->count, c->type, MPI_SUM, comm);
+    return CALL(Reduce_scatter_block, reduce_scatter_block, c->input, output, c->count, c->type, MPI_SUM);
 }
 
-static int call_scatter(const struct bench_case *c, MPI_Comm comm)
+static int call_scatter(PARAMETERS)
 {
-    return MPI_Scatter(c->input, c->count, c->type, c->output, c->count, c->type, c->root, comm);
+    return CALL(Scatter, scatter, c->input, c->count, c->type, output, c->count, c->type, c->root);
 }
 
-static int call_alltoallw(const struct bench_case *c, MPI_Comm comm)
+static int call_alltoallw(PARAMETERS)
 {
-    return MPI_Alltoallw(c->input, c->counts, c->places, c->types, c->output, c->counts, c->places, c->types, comm);
+    return CALL(Alltoallw, alltoallw, c->input, c->counts, c->places, c->types, output, c->counts, c->places, c->types);
 }
 
-static int call_gatherv(const struct bench_case *c, MPI_Comm comm)
+static int call_gatherv(PARAMETERS)
 {
-    return MPI_Gatherv(c->input, c->count, c->type, c->output, c->counts, c->displacements, c->type, c->root, comm);
+    return CALL(Gatherv, gatherv, c->input, c->count, c->type, output, c->counts, c->displacements, c->type, c->root);
 }
 
-static int call_scatterv(const struct bench_case *c, MPI_Comm comm)
+static int call_scatterv(PARAMETERS)
 {
-    return MPI_Scatterv(c->input, c->counts, c->displacements, c->type, c->output, c->count, c->type, c->root, comm);
+    return CALL(Scatterv, scatterv, c->input, c->counts, c->displacements, c->type, output, c->count, c->type, c->root);
 }
 
-static int call_scan(const struct bench_case *c, MPI_Comm comm)
+static int call_scan(PARAMETERS)
 {
-    return MPI_Scan(c->input, c->output, c->count, c->type, MPI_SUM, comm);
+    return CALL(Scan, scan, c->input, output, c->count, c->type, MPI_SUM);
 }
 
-static int call_exscan(const struct bench_case *c, MPI_Comm comm)
+static int call_exscan(PARAMETERS)
 {
-    return MPI_Exscan(c->input, c->output, c->count, c->type, MPI_SUM, comm);
+    return CALL(Exscan, exscan, c->input, output, c->count, c->type, MPI_SUM);
 }
 
-static int call_neighbor_allgather(const struct bench_case *c, MPI_Comm comm)
+static int call_neighbor_allgather(PARAMETERS)
 {
-    return MPI_Neighbor_allgather(c->input, c->count, c->type, c->output, c->count, c->type, comm);
+    return CALL(Neighbor_allgather, neighbor_allgather, c->input, c->count, c->type, output, c->count, c->type);
 }
 
-static int call_neighbor_allgatherv(const struct bench_case *c, MPI_Comm comm)
+static int call_neighbor_allgatherv(PARAMETERS)
 {
-    return MPI_Neighbor_allgatherv(c->input, c->count, c->type, c->output, c->counts, c->displacements, c->type, comm);
+    return CALL(Neighbor_allgatherv, neighbor_allgatherv, c->input, c->count, c->type, output, c->counts,
+                c->displacements, c->type);
 }
 
-static int call_neighbor_alltoall(const struct bench_case *c, MPI_Comm comm)
+static int call_neighbor_alltoall(PARAMETERS)
 {
-    return MPI_Neighbor_alltoall(c->input, c->count, c->type, c->output, c->count, c->type, comm);
+    return CALL(Neighbor_alltoall, neighbor_alltoall, c->input, c->count, c->type, output, c->count, c->type);
 }
 
-static int call_neighbor_alltoallv(const struct bench_case *c, MPI_Comm comm)
+static int call_neighbor_alltoallv(PARAMETERS)
 {
-    return MPI_Neighbor_alltoallv(c->input, c->counts, c->displacements, c->type, c->output, c->counts,
-                                  c->displacements, c->type, comm);
+    return CALL(Neighbor_alltoallv, neighbor_alltoallv, c->input, c->counts, c->displacements, c->type, output,
+                c->counts, c->displacements, c->type);
 }
 
-static int call_neighbor_alltoallw(const struct bench_case *c, MPI_Comm comm)
+static int call_neighbor_alltoallw(PARAMETERS)
 {
-    return MPI_Neighbor_alltoallw(c->input, c->counts, c->addresses, c->types, c->output, c->counts, c->addresses,
-                                  c->types, comm);
+    return CALL(Neighbor_alltoallw, neighbor_alltoallw, c->input, c->counts, c->addresses, c->types, output,
+                c->counts, c->addresses, c->types);
 }
 
 const struct bench_collective bench_collectives[] = {
@@ -171,11 +190,13 @@ static size_t num_blocks(enum bench_blocks blocks, int num_ranks)
     return blocks == BENCH_PER_RANK ? (size_t)num_ranks : blocks == BENCH_PER_NEIGHBOR ? 2 : 1;
 }
 
-size_t bench_case_memory(const struct bench_collective *collective, size_t bytes, int num_ranks)
+size_t bench_case_memory(const struct bench_options *options, const struct bench_collective *collective, size_t bytes,
+                         int num_ranks)
 {
-    size_t blocks = num_blocks(collective->blocks_in, num_ranks) + num_blocks(collective->blocks_out, num_ranks);
+    size_t blocks_in = num_blocks(collective->blocks_in, num_ranks);
+    size_t blocks_out = num_blocks(collective->blocks_out, num_ranks);
 
-    return bench_collective_bytes(collective, bytes) * blocks;
+    return bench_collective_bytes(collective, bytes) * (blocks_in + blocks_out * (size_t)options->outstanding);
 }
 
 /* The value of element `index` of the input of `rank`: small enough that no sum overflows, and different from element
@@ -249,9 +270,32 @@ static int32_t read_value(const struct bench_case *c, const unsigned char *buffe
     return value;
 }
 
+static size_t rounded(size_t bytes)
+{
+    return (bytes + 64) / 64 * 64;
+}
+
 static unsigned char *allocate(size_t bytes)
 {
-    return aligned_alloc(64, (bytes + 64) / 64 * 64);
+    return aligned_alloc(64, rounded(bytes));
+}
+
+/* Of one of the operations of the case. */
+static unsigned char *output_of(const struct bench_case *c, int operation)
+{
+    return c->output ? c->output + (size_t)operation * rounded(c->output_bytes) : NULL;
+}
+
+static int allocate_requests(struct bench_case *c)
+{
+    for (int side = 0; side < BENCH_NUM_SIDES; side++) {
+        c->requests[side] = malloc((size_t)c->outstanding * sizeof(MPI_Request));
+        if (!c->requests[side])
+            return -1;
+        for (int i = 0; i < c->outstanding; i++)
+            c->requests[side][i] = MPI_REQUEST_NULL;
+    }
+    return 0;
 }
 
 static int allocate_buffers(struct bench_case *c)
@@ -269,7 +313,7 @@ static int allocate_buffers(struct bench_case *c)
     bool is_without = (is_root && is_copy) || (collective->pattern == BENCH_SUM_BELOW && c->rank == 0);
     if ((is_root || !collective->rooted_output) && !is_without) {
         c->output_bytes = c->bytes * num_blocks(collective->blocks_out, c->num_ranks);
-        c->output = allocate(c->output_bytes);
+        c->output = allocate(rounded(c->output_bytes) * (size_t)c->outstanding);
         if (!c->output)
             return -1;
     }
@@ -282,17 +326,21 @@ static int allocate_buffers(struct bench_case *c)
     return c->counts && c->displacements && c->places && c->addresses && c->types ? 0 : -1;
 }
 
-int bench_case_create(struct bench_case *c, const struct bench_collective *collective, size_t bytes, int root,
-                      MPI_Comm comm)
+int bench_case_create(struct bench_case *c, const struct bench_options *options,
+                      const struct bench_collective *collective, size_t bytes, MPI_Comm comm)
 {
     size_t unit = element_bytes(collective);
 
-    *c = (struct bench_case){.collective = collective, .bytes = bench_collective_bytes(collective, bytes), .root = root};
+    *c = (struct bench_case){.collective = collective,
+                             .bytes = bench_collective_bytes(collective, bytes),
+                             .root = options->root,
+                             .form = options->form,
+                             .outstanding = options->outstanding};
     MPI_Comm_rank(comm, &c->rank);
     MPI_Comm_size(comm, &c->num_ranks);
     c->count = (int)(c->bytes / unit);
     c->type = bench_collective_reduces(collective) ? MPI_INT32_T : MPI_BYTE;
-    if (allocate_buffers(c))
+    if (allocate_buffers(c) || allocate_requests(c))
         return -1;
     for (int i = 0; i < (c->num_ranks > 2 ? c->num_ranks : 2); i++) {
         c->counts[i] = c->count;
@@ -306,8 +354,21 @@ int bench_case_create(struct bench_case *c, const struct bench_collective *colle
     return 0;
 }
 
+void bench_case_open(struct bench_case *c, const struct bench_sides *sides)
+{
+    for (int side = 0; side < (sides->has_pccl ? 2 : 1) && c->form == BENCH_PERSISTENT; side++)
+        for (int i = 0; i < c->outstanding; i++)
+            c->collective->call(c, output_of(c, i), sides->comm[side], &c->requests[side][i]);
+}
+
 void bench_case_free(struct bench_case *c)
 {
+    for (int side = 0; side < BENCH_NUM_SIDES && c->requests[side]; side++) {
+        for (int i = 0; i < c->outstanding; i++)
+            if (c->requests[side][i] != MPI_REQUEST_NULL)
+                MPI_Request_free(&c->requests[side][i]);
+        free(c->requests[side]);
+    }
     free(c->types);
     free(c->addresses);
     free(c->places);
@@ -317,14 +378,28 @@ void bench_case_free(struct bench_case *c)
     free(c->input);
 }
 
-size_t bench_case_check(struct bench_case *c, MPI_Comm comm)
+void bench_case_call(const struct bench_case *c, const struct bench_sides *sides, int side)
+{
+    MPI_Request *requests = c->requests[side];
+
+    if (c->form == BENCH_PERSISTENT)
+        MPI_Startall(c->outstanding, requests);
+    else
+        for (int i = 0; i < c->outstanding; i++)
+            c->collective->call(c, output_of(c, i), sides->comm[side], &requests[i]);
+    if (c->form != BENCH_BLOCKING)
+        MPI_Waitall(c->outstanding, requests, MPI_STATUSES_IGNORE);
+}
+
+size_t bench_case_check(struct bench_case *c, const struct bench_sides *sides, int side)
 {
     size_t unit = element_bytes(c->collective), wrong = 0;
 
-    if (c->output_bytes)
-        memset(c->output, 0xff, c->output_bytes); /* no input and no sum looks so */
-    c->collective->call(c, comm);
-    for (size_t i = 0; i < c->output_bytes / unit; i++)
-        wrong += read_value(c, c->output, i) != expected_value(c, i);
+    for (int i = 0; i < c->outstanding && c->output_bytes; i++)
+        memset(output_of(c, i), 0xff, c->output_bytes); /* no input and no sum looks so */
+    bench_case_call(c, sides, side);
+    for (int i = 0; i < c->outstanding; i++)
+        for (size_t j = 0; j < c->output_bytes / unit; j++)
+            wrong += read_value(c, output_of(c, i), j) != expected_value(c, j);
     return wrong;
 }

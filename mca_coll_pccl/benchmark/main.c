@@ -33,7 +33,7 @@ static const char *reason_to_skip(const struct bench_options *options, const str
 {
     if (bytes > (size_t)INT_MAX / (size_t)num_ranks)
         return "all blocks together exceed what MPI's int displacements reach";
-    if (bench_case_memory(collective, bytes, num_ranks) > options->max_memory)
+    if (bench_case_memory(options, collective, bytes, num_ranks) > options->max_memory)
         return "needs more than --max-memory";
     return NULL;
 }
@@ -47,7 +47,7 @@ static int run_case(const struct bench_options *options, const struct bench_side
     struct bench_case c;
     int failed, any_failed;
 
-    failed = bench_case_create(&c, collective, bytes, options->root, talk) != 0;
+    failed = bench_case_create(&c, options, collective, bytes, talk) != 0;
     MPI_Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_LOR, talk);
     if (!any_failed)
         any_failed = bench_measure(options, sides, &c, &result) != 0;

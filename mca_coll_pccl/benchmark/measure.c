@@ -23,13 +23,13 @@ static double median(double *values, int count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static double time_call(const struct bench_case *c, MPI_Comm comm, MPI_Comm talk)
+static double time_call(const struct bench_sides *sides, const struct bench_case *c, int side)
 {
     double start;
 
-    MPI_Barrier(talk);
+    MPI_Barrier(sides->comm[BENCH_DEFAULT]);
     start = MPI_Wtime();
-    c->collective->call(c, comm);
+    bench_case_call(c, sides, side);
     return MPI_Wtime() - start;
 }
 
@@ -43,7 +43,7 @@ static void time_calls(const struct bench_sides *sides, const struct bench_case 
         for (int turn = 0; turn < num_sides; turn++) {
             int side = (turn + call) % num_sides;
 
-            seconds[side * calls + call] = time_call(c, sides->comm[side], sides->comm[BENCH_DEFAULT]);
+            seconds[side * calls + call] = time_call(sides, c, side);
         }
     }
 }
@@ -89,7 +89,7 @@ static void run_round(const struct bench_sides *sides, const struct bench_case *
 static void check_sides(const struct bench_sides *sides, struct bench_case *c, struct bench_result *result)
 {
     for (int side = 0; side < (sides->has_pccl ? 2 : 1); side++) {
-        long long mine = (long long)bench_case_check(c, sides->comm[side]), all = 0;
+        long long mine = (long long)bench_case_check(c, sides, side), all = 0;
 
         MPI_Reduce(&mine, &all, 1, MPI_LONG_LONG, MPI_SUM, 0, sides->comm[BENCH_DEFAULT]);
         result->wrong[side] += all;
@@ -131,6 +131,7 @@ int bench_measure(const struct bench_options *options, const struct bench_sides 
     unsigned long served_before = bench_sides_served(sides);
 
     *result = (struct bench_result){.ratio = 0};
+    bench_case_open(c, sides);
     check_sides(sides, c, result); /* the first use of the plan lies here, outside the times */
     result->declined = was_declined(sides, c, served_before);
     calls = result->calls = calibrate(options, sides, c);

@@ -19,11 +19,14 @@ static const char doc[] =
     "doubles.\n\n"
     "Example: mpirun -n 4 --mca coll_pccl_priority 100 pccl-bench -c allgather,allreduce -s 8,1K,64K,1M";
 
-enum { OPTION_BUDGET = 256, OPTION_MEMORY, OPTION_CSV, OPTION_ROOT };
+enum { OPTION_BUDGET = 256, OPTION_MEMORY, OPTION_CSV, OPTION_ROOT, OPTION_OUTSTANDING };
 
 static const struct argp_option descriptions[] = {
     {"collectives", 'c', "LIST", 0, "comma-separated names as in allgather,bcast (default: all)", 0},
     {"sizes", 's', "SIZES", 0, "sizes to time (default: 8,512,4K,64K,1M)", 0},
+    {"form", 'f', "FORM", 0, "blocking, nonblocking or persistent calls (default: blocking)", 0},
+    {"outstanding", OPTION_OUTSTANDING, "N", 0,
+     "operations that are started together and waited for together, unless blocking (default: 1)", 0},
     {"root", OPTION_ROOT, "RANK", 0, "root of bcast, gather, reduce, scatter (default: 0)", 0},
     {"rounds", 'r', "N", 0, "rounds of which the median is printed (default: 9)", 0},
     {"iterations", 'i', "N", 0, "calls per round and side (default: as many as fit into the round)", 0},
@@ -136,6 +139,17 @@ static int parse_collectives(struct argp_state *state, struct bench_options *opt
     return 0;
 }
 
+static int parse_form(struct argp_state *state, struct bench_options *options, const char *text)
+{
+    for (int form = 0; form < BENCH_NUM_FORMS; form++)
+        if (strcmp(text, bench_form_names[form]) == 0) {
+            options->form = (enum bench_form)form;
+            return 0;
+        }
+    argp_error(state, "--form is '%s'; expected blocking, nonblocking or persistent", text);
+    return EINVAL;
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct bench_options *options = state->input;
@@ -145,6 +159,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return parse_collectives(state, options, argument);
     case 's':
         return parse_sizes(state, options, argument);
+    case 'f':
+        return parse_form(state, options, argument);
+    case OPTION_OUTSTANDING:
+        return parse_int(state, "--outstanding", argument, 1, &options->outstanding);
     case 'r':
         return parse_int(state, "--rounds", argument, 1, &options->rounds);
     case 'i':
@@ -172,6 +190,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         else if (!(state->flags & ARGP_NO_ERRS))
             puts(argp_program_version);
         return 0;
+    case ARGP_KEY_END:
+        if (options->form != BENCH_BLOCKING || options->outstanding == 1)
+            return 0;
+        argp_error(state, "--outstanding is %d; with --form blocking there is one operation at a time",
+                   options->outstanding);
+        return EINVAL;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", argument);
         return EINVAL;
@@ -208,6 +232,7 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv, in
                                       .num_sizes = 5,
                                       .rounds = 9,
                                       .budget_ms = 10,
+                                      .outstanding = 1,
                                       .max_memory = (size_t)256 << 20};
     for (int i = 0; i < bench_num_collectives; i++)
         options->selected[i] = true;

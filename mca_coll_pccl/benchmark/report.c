@@ -73,7 +73,10 @@ static void print_header(const struct bench_report *report, const struct bench_s
     library[strcspn(library, ",\n")] = '\0';
     MPI_Comm_size(sides->comm[BENCH_DEFAULT], &num_ranks);
     printf("# pccl-bench " PCCL_VERSION ", %d ranks, %s\n", num_ranks, library);
-    printf("# time of a call in microseconds on the slowest rank, median of %d rounds\n", report->options->rounds);
+    printf("# time of a %s call in microseconds on the slowest rank, median of %d rounds\n",
+           bench_form_names[report->options->form], report->options->rounds);
+    if (report->options->outstanding > 1)
+        printf("# %d operations at a time, their times together\n", report->options->outstanding);
     if (report->has_pccl)
         puts("# ratio = pccl / default, median of the rounds' ratios; below 1 pccl is faster");
     if (!report->has_pccl)
@@ -98,7 +101,7 @@ struct bench_report *bench_report_open(const struct bench_options *options, cons
             return NULL;
         }
         fputs("collective,bytes,ranks,default_us,pccl_us,ratio,ratio_min,ratio_max,rounds,calls_per_round,"
-              "wrong_elements,declined\n",
+              "wrong_elements,declined,form,outstanding\n",
               report->csv);
     }
     report->on_terminal = writes_to_terminal();
@@ -143,8 +146,9 @@ static void write_csv(struct bench_report *report, const struct bench_case *c, c
                 result->ratio_max);
     else
         fputs(",,,", report->csv);
-    fprintf(report->csv, ",%d,%d,%lld,%d\n", report->options->rounds, result->calls,
-            result->wrong[BENCH_DEFAULT] + result->wrong[BENCH_PCCL], result->declined);
+    fprintf(report->csv, ",%d,%d,%lld,%d,%s,%d\n", report->options->rounds, result->calls,
+            result->wrong[BENCH_DEFAULT] + result->wrong[BENCH_PCCL], result->declined, bench_form_names[c->form],
+            c->outstanding);
 }
 
 static void note_ratio(struct bench_report *report, const struct bench_case *c, const char *size, double ratio)

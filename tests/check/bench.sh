@@ -48,12 +48,20 @@ says "ONLY THE DEFAULT" && fail "pccl was on, but only the default was timed"
 awk -F, 'NR > 1 && ($5 <= 0 || $6 <= 0 || $11 != 0) { bad = 1 } END { exit bad || NR != 44 }' "$folder/csv" ||
     fail "the CSV file is not what it should be: $(cat "$folder/csv")"
 
+for form in nonblocking persistent; do
+    bench 3 $on "$program" $quick -s 8,5000 --form $form --outstanding 3 --csv "$folder/csv" ||
+        fail "a run of $form calls failed"
+    awk -F, -v form=$form 'NR > 1 && ($5 <= 0 || $11 != 0 || $12 != 0 || $13 != form || $14 != 3) { bad = 1 }
+        END { exit bad || NR != 44 }' "$folder/csv" || fail "the CSV file of $form calls: $(cat "$folder/csv")"
+done
+
 bench 2 $on --mca coll_pccl_collectives bcast "$program" $quick -c bcast,gather -s 8 ||
     fail "a run over one collective failed"
 [ "$(grep -c 'pccl declined: both are the default' "$folder/out")" -eq 1 ] ||
     fail "it must say that gather was declined, and only that"
 
 for wrong in "-s 12x" "-s 4:2" "-c allsort" "-r 0" "--root 2" "--csv /nowhere/file" "--max-memory none" "--unknown" \
+    "--form twice" "--outstanding 2" \
     "extra"; do
     if bench 2 "$program" $wrong; then
         fail "'$wrong' was accepted"
