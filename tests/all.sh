@@ -39,7 +39,7 @@ run build-gcc 600 "$source/tests/build.sh" "$build/gcc" gcc || {
 }
 export PCCL_SOURCE="$source" PCCL_BUILD="$build/gcc"
 run_units gcc unit
-for script in bench calibrate exports install layers readme; do
+for script in bench calibrate digests exports install layers readme; do
     run "check-$script" 120 "$source/tests/check/$script.sh" || true
 done
 

@@ -109,6 +109,7 @@ CLEANFILES += bench.csv
 SCRIPT_TESTS = \
 	tests/check/bench.sh \
 	tests/check/calibrate.sh \
+	tests/check/digests.sh \
 	tests/check/exports.sh \
 	tests/check/install.sh \
 	tests/check/layers.sh \
@@ -120,7 +121,7 @@ TESTS += $(SCRIPT_TESTS)
 tests/check/install.log: tests/check/exports.log
 
 # Whole folders only where nothing is built or run in the build directory's folder of the same name.
-EXTRA_DIST += $(SCRIPT_TESTS) tests/check/library.c tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh \
+EXTRA_DIST += $(SCRIPT_TESTS) tests/check/digests.c tests/check/library.c tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh \
 	tests/cli/common.sh tests/cli/msccl_replay.py tests/cli/test_bad_input.sh tests/cli/test_convert.sh \
 	tests/cli/test_files.sh tests/cli/test_groups.sh tests/cli/test_plot.sh tests/cli/test_requests.sh \
 	tests/cli/test_synth.sh tests/cli/test_usage.sh tests/fuzz/corpus tests/fuzz/entry.c tests/fuzz/fuzz.sh \
