@@ -105,10 +105,7 @@ static int make_program(struct coll_pccl_plan *plan, const struct pccl_schedule 
     if (!programs) {
         return PCCL_ERR_MEMORY;
     }
-    int status = PCCL_SUCCESS;
-    for (uint32_t rank = 0; rank < num_ranks && status == PCCL_SUCCESS; rank++) {
-        status = pccl_program_create(schedule, rank, &programs[rank], error);
-    }
+    int status = pccl_programs_create(schedule, programs, error);
     if (status == PCCL_SUCCESS) {
         status = pccl_verify_programs(schedule->demand, (const struct pccl_program *const *)programs, error);
     }

@@ -24,22 +24,20 @@ static inline bool pccl__operand_written(uint32_t kind, uint32_t list)
     return kind != PCCL_OP_SEND && list == pccl__operand_lists(kind) - 1;
 }
 
-/* Number of the memory that a slot is, within its rank: input slots, then output slots, then scratch; an output slot
- * that lies over an input slot has that one's number. */
-static inline uint32_t pccl__slot_place(const struct pccl_demand *demand, uint32_t rank, pccl_slot slot, bool in_place)
+/* Where a rank's slots lie in its memory, whose places are numbered: input slots, then output slots, then scratch. Where
+ * input and output share memory the places of the input count for both. */
+struct pccl__layout {
+    uint32_t first[3];                             /* by area: place of slot 0 */
+    uint32_t first_alias, num_aliases, alias_base; /* so many places from first_alias on are those from alias_base on */
+};
+
+/* in_place: as MPI_IN_PLACE lays it out; a broadcast's root has input and output in the same memory anyway. */
+struct pccl__layout pccl__layout_find(const struct pccl_demand *demand, uint32_t rank, bool in_place);
+
+static inline uint32_t pccl__slot_place(const struct pccl__layout *layout, pccl_slot slot)
 {
-    uint32_t index = PCCL_SLOT_INDEX(slot);
-    if (PCCL_SLOT_AREA(slot) == PCCL_INPUT) {
-        return index;
-    }
-    uint32_t num_inputs = pccl_demand_num_input_slots(demand, rank);
-    if (PCCL_SLOT_AREA(slot) == PCCL_SCRATCH) {
-        return num_inputs + pccl_demand_num_output_slots(demand, rank) + index;
-    }
-    uint32_t aliased = in_place || demand->collective == PCCL_BROADCAST
-                           ? pccl_demand_aliased_input_slot(demand, index, rank)
-                           : PCCL_NONE;
-    return aliased != PCCL_NONE ? aliased : num_inputs + index;
+    uint32_t place = layout->first[slot >> 30] + PCCL_SLOT_INDEX(slot), alias = place - layout->first_alias;
+    return alias < layout->num_aliases ? layout->alias_base + alias : place;
 }
 
 /* 1. Every index is within its array, slots fit the demand, waits and lanes are consistent. */

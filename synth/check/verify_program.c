@@ -18,6 +18,23 @@ struct subject {
     uint32_t *last_receive;
 };
 
+struct pccl__layout pccl__layout_find(const struct pccl_demand *demand, uint32_t rank, bool in_place)
+{
+    uint32_t num_inputs = pccl_demand_num_input_slots(demand, rank);
+    uint32_t num_outputs = pccl_demand_num_output_slots(demand, rank);
+    struct pccl__layout layout = {.first = {0, num_inputs, num_inputs + num_outputs}};
+    bool aliased = in_place || demand->collective == PCCL_BROADCAST;
+    /* The slots that lie over others are a stretch of the output over a stretch of the input (demand.h). */
+    for (uint32_t slot = 0; slot < num_outputs && aliased; slot++) {
+        uint32_t input = pccl_demand_aliased_input_slot(demand, slot, rank);
+        if (input != PCCL_NONE && layout.num_aliases++ == 0) {
+            layout.first_alias = num_inputs + slot;
+            layout.alias_base = input;
+        }
+    }
+    return layout;
+}
+
 static int check_slot(const struct subject *subject, uint32_t operation, uint32_t position, bool written)
 {
     const struct pccl_demand *demand = subject->demand;

@@ -21,6 +21,7 @@ struct history {
     const struct pccl__programs *programs;
     const struct pccl_program *program;
     bool in_place;
+    struct pccl__layout layout;
     struct place *places;
     struct reader *readers;
     uint32_t num_readers;
@@ -91,8 +92,7 @@ static int report(const struct history *history, uint32_t position, uint32_t ear
 static int read_slot(struct history *history, uint32_t current, uint32_t position, uint32_t operand)
 {
     pccl_slot slot = history->program->slots[position];
-    struct place *place =
-        &history->places[pccl__slot_place(history->programs->demand, history->program->rank, slot, history->in_place)];
+    struct place *place = &history->places[pccl__slot_place(&history->layout, slot)];
     if (place->writer != PCCL_NONE) {
         if (PCCL_SLOT_AREA(slot) == PCCL_INPUT) {
             return report(history, position, place->writer, current, "reads the input after it was overwritten by");
@@ -111,14 +111,12 @@ static bool is_own_copy(const struct history *history, uint32_t current, uint32_
 {
     const struct pccl_operation *operation = &history->program->operations[current];
     return operation->kind == PCCL_OP_COPY &&
-           pccl__slot_place(history->programs->demand, history->program->rank,
-                            history->program->slots[position - operation->num_slots], history->in_place) == place;
+           pccl__slot_place(&history->layout, history->program->slots[position - operation->num_slots]) == place;
 }
 
 static int write_slot(struct history *history, uint32_t current, uint32_t position, uint32_t operand)
 {
-    uint32_t number = pccl__slot_place(history->programs->demand, history->program->rank,
-                                       history->program->slots[position], history->in_place);
+    uint32_t number = pccl__slot_place(&history->layout, history->program->slots[position]);
     struct place *place = &history->places[number];
     if (is_own_copy(history, current, position, number)) {
         return 0;
@@ -159,17 +157,6 @@ static int check_operation(struct history *history, uint32_t current)
     return status;
 }
 
-/* Whether anything at the rank is laid out differently in place. */
-static bool has_aliases(const struct pccl_demand *demand, uint32_t rank)
-{
-    for (uint32_t slot = 0; slot < pccl_demand_num_output_slots(demand, rank); slot++) {
-        if (pccl_demand_aliased_input_slot(demand, slot, rank) != PCCL_NONE) {
-            return demand->collective != PCCL_BROADCAST;
-        }
-    }
-    return false;
-}
-
 static int check_rank(struct history *history, size_t num_places)
 {
     const struct pccl_program *program = history->program;
@@ -201,9 +188,12 @@ static int check_program(const struct pccl__programs *programs, uint32_t rank)
         status = pccl__fail_memory(programs->error);
     } else {
         list_predecessors(&history);
+        history.layout = pccl__layout_find(programs->demand, rank, false);
+        uint32_t num_aliases = history.layout.num_aliases;
         status = check_rank(&history, num_places);
-        if (status == 0 && has_aliases(programs->demand, rank)) {
-            history.in_place = true;
+        history.in_place = true;
+        history.layout = pccl__layout_find(programs->demand, rank, true);
+        if (status == 0 && history.layout.num_aliases != num_aliases) {
             status = check_rank(&history, num_places);
         }
     }

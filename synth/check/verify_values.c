@@ -17,6 +17,7 @@ struct machine {
     const struct pccl__programs *programs;
     const struct pccl_demand *demand;
     size_t *first_place; /* [num_ranks + 1] into values */
+    struct pccl__layout *layouts; /* [num_ranks] */
     uint32_t *values;    /* of every place of every rank; 0: undefined; else chunk + 1 or expression + 1 */
     struct pccl__expressions expressions;
     struct pccl__fixed_tree tree; /* of a reproducible demand */
@@ -47,7 +48,7 @@ static int fail_at(const struct machine *machine, uint32_t number, const char *w
 
 static uint32_t *find_value(const struct machine *machine, uint32_t rank, pccl_slot slot)
 {
-    return &machine->values[machine->first_place[rank] + pccl__slot_place(machine->demand, rank, slot, false)];
+    return &machine->values[machine->first_place[rank] + pccl__slot_place(&machine->layouts[rank], slot)];
 }
 
 static uint32_t chunk_of(const struct machine *machine, uint32_t value)
@@ -55,70 +56,80 @@ static uint32_t chunk_of(const struct machine *machine, uint32_t value)
     return machine->demand->reduces ? machine->expressions.nodes[value - 1].chunk : value - 1;
 }
 
-/* Operand number `index` of an operation, in slots[]. */
-static uint32_t *find_operand(const struct machine *machine, uint32_t number, uint32_t index)
+/* The operands of an operation, and the memory that they lie in. */
+struct site {
+    uint32_t number; /* of the operation */
+    const pccl_slot *slots;
+    const uint32_t *chunks;
+    const struct pccl__layout *layout;
+    uint32_t *values; /* of the rank's places */
+};
+
+static struct site site_of(const struct machine *machine, uint32_t number)
 {
-    uint32_t rank = machine->rank_of[number];
+    uint32_t rank = machine->rank_of[number], first = operation_at(machine, number)->first_slot;
     const struct pccl_program *program = machine->programs->programs[rank];
-    return find_value(machine, rank, program->slots[operation_at(machine, number)->first_slot + index]);
+    return (struct site){number, program->slots + first, program->slot_chunk + first, &machine->layouts[rank],
+                         machine->values + machine->first_place[rank]};
 }
 
-static uint32_t operand_chunk(const struct machine *machine, uint32_t number, uint32_t index)
+static uint32_t *find_operand(const struct site *site, uint32_t index)
 {
-    const struct pccl_program *program = machine->programs->programs[machine->rank_of[number]];
-    return program->slot_chunk[operation_at(machine, number)->first_slot + index];
+    return &site->values[pccl__slot_place(site->layout, site->slots[index])];
 }
 
 /* Reads an operand, which must hold the chunk that it is said to hold. */
-static int read_operand(const struct machine *machine, uint32_t number, uint32_t index, uint32_t *value)
+static int read_operand(const struct machine *machine, const struct site *site, uint32_t index, uint32_t *value)
 {
-    *value = *find_operand(machine, number, index);
-    uint32_t chunk = operand_chunk(machine, number, index);
+    *value = *find_operand(site, index);
+    uint32_t chunk = site->chunks[index];
     if (*value == 0) {
-        return fail_at(machine, number, "reads a slot that nothing was written to as", chunk);
+        return fail_at(machine, site->number, "reads a slot that nothing was written to as", chunk);
     }
-    return chunk_of(machine, *value) == chunk ? 0 : fail_at(machine, number, "reads a slot that does not hold", chunk);
+    return chunk_of(machine, *value) == chunk
+               ? 0
+               : fail_at(machine, site->number, "reads a slot that does not hold", chunk);
 }
 
-static int combine(struct machine *machine, uint32_t number, uint32_t index)
+static int combine(struct machine *machine, const struct site *site, uint32_t count, uint32_t index)
 {
     struct pccl__expressions *expressions = &machine->expressions;
-    uint32_t count = operation_at(machine, number)->num_slots, left, right;
-    uint32_t chunk = operand_chunk(machine, number, index);
-    int status = read_operand(machine, number, index, &left);
+    uint32_t left, right, chunk = site->chunks[index];
+    int status = read_operand(machine, site, index, &left);
     if (status == 0) {
-        status = read_operand(machine, number, count + index, &right);
+        status = read_operand(machine, site, count + index, &right);
     }
     if (status != 0) {
         return status;
     }
     if (pccl__expressions_overlap(expressions, left - 1, right - 1) != PCCL_NONE) {
-        return fail_at(machine, number, "adds a contribution a second time to", chunk);
+        return fail_at(machine, site->number, "adds a contribution a second time to", chunk);
     }
     if (machine->demand->ordered && expressions->nodes[left - 1].high + 1 != expressions->nodes[right - 1].low) {
-        return fail_at(machine, number, "combines operands that are not neighbours in rank order in", chunk);
+        return fail_at(machine, site->number, "combines operands that are not neighbours in rank order in", chunk);
     }
     uint32_t result = pccl__expressions_combine(expressions, left - 1, right - 1);
     if (result == PCCL_NONE) {
         return pccl__fail_memory(machine->programs->error);
     }
-    *find_operand(machine, number, 2 * count + index) = result + 1;
+    *find_operand(site, 2 * count + index) = result + 1;
     return 0;
 }
 
 static int run_local(struct machine *machine, uint32_t number)
 {
     const struct pccl_operation *operation = operation_at(machine, number);
+    const struct site site = site_of(machine, number);
     int status = 0;
     for (uint32_t i = 0; i < operation->num_slots && status == 0; i++) {
         if (operation->kind == PCCL_OP_REDUCE) {
-            status = combine(machine, number, i);
+            status = combine(machine, &site, operation->num_slots, i);
             continue;
         }
         uint32_t value;
-        status = read_operand(machine, number, i, &value);
+        status = read_operand(machine, &site, i, &value);
         if (status == 0) {
-            *find_operand(machine, number, operation->num_slots + i) = value;
+            *find_operand(&site, operation->num_slots + i) = value;
         }
     }
     return status;
@@ -126,12 +137,14 @@ static int run_local(struct machine *machine, uint32_t number)
 
 static int transfer(struct machine *machine, uint32_t send, uint32_t receive)
 {
+    const struct site source = site_of(machine, send), target = site_of(machine, receive);
+    uint32_t count = operation_at(machine, send)->num_slots;
     int status = 0;
-    for (uint32_t i = 0; i < operation_at(machine, send)->num_slots && status == 0; i++) {
+    for (uint32_t i = 0; i < count && status == 0; i++) {
         uint32_t value;
-        status = read_operand(machine, send, i, &value);
+        status = read_operand(machine, &source, i, &value);
         if (status == 0) {
-            *find_operand(machine, receive, i) = value;
+            *find_operand(&target, i) = value;
         }
     }
     return status;
@@ -358,20 +371,21 @@ static int open_machine(struct machine *machine, uint32_t total)
     const struct pccl__programs *programs = machine->programs;
     uint32_t num_ranks = machine->demand->num_ranks;
     machine->first_place = pccl__array_new((size_t)num_ranks + 1, sizeof *machine->first_place);
+    machine->layouts = pccl__array_new(num_ranks, sizeof *machine->layouts);
     machine->waits = pccl__array_new(total, sizeof *machine->waits);
     machine->progress = pccl__array_new(total, sizeof *machine->progress);
     machine->rank_of = pccl__array_new(total, sizeof *machine->rank_of);
     machine->ready = pccl__array_new(total, sizeof *machine->ready);
     machine->next_receive = pccl__array_new(num_ranks, sizeof *machine->next_receive);
-    if (machine->first_place == NULL || machine->waits == NULL || machine->progress == NULL ||
-        machine->rank_of == NULL || machine->ready == NULL || machine->next_receive == NULL) {
+    if (machine->first_place == NULL || machine->layouts == NULL || machine->waits == NULL ||
+        machine->progress == NULL || machine->rank_of == NULL || machine->ready == NULL || machine->next_receive == NULL) {
         return PCCL_ERR_MEMORY;
     }
     for (uint32_t rank = 0; rank < num_ranks; rank++) {
         const struct pccl_program *program = programs->programs[rank];
+        machine->layouts[rank] = pccl__layout_find(machine->demand, rank, false);
         machine->first_place[rank + 1] =
-            machine->first_place[rank] + pccl_demand_num_input_slots(machine->demand, rank) +
-            pccl_demand_num_output_slots(machine->demand, rank) + program->num_scratch_slots;
+            machine->first_place[rank] + machine->layouts[rank].first[PCCL_SCRATCH] + program->num_scratch_slots;
         machine->next_receive[rank] = programs->first_operation[rank];
         for (uint32_t i = 0; i < program->num_operations; i++) {
             machine->waits[programs->first_operation[rank] + i] = program->operations[i].num_waits;
@@ -410,6 +424,7 @@ int pccl__programs_run(const struct pccl__programs *programs)
         status = programs->demand->collective == PCCL_BARRIER ? check_barrier(&machine) : check_results(&machine);
     }
     free(machine.first_place);
+    free(machine.layouts);
     free(machine.values);
     free(machine.waits);
     free(machine.progress);

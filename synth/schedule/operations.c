@@ -60,6 +60,22 @@ void pccl__operations_free(struct pccl__operations *list)
     free(list->last_receive);
 }
 
+/* For all operands of an operation, so that reading and writing them need not ask. */
+static bool make_room_for_slots(struct pccl__operations *list, uint32_t kind, uint32_t num_slots)
+{
+    uint32_t reads = kind == PCCL_OP_REDUCE ? 2 : kind == PCCL_OP_RECEIVE ? 0 : 1;
+    uint64_t all = (uint64_t)num_slots * (kind == PCCL_OP_SEND ? 1 : reads + 1);
+    if (all > UINT32_MAX) {
+        list->failed = true;
+        return false;
+    }
+    return make_room(list, &list->slots, &list->slot_room, list->num_slots, (uint32_t)all, sizeof *list->slots) &&
+           make_room(list, &list->slot_chunk, &list->slot_chunk_room, list->num_slots, (uint32_t)all,
+                     sizeof *list->slot_chunk) &&
+           make_room(list, &list->readers, &list->reader_room, list->num_readers, reads * num_slots,
+                     sizeof *list->readers);
+}
+
 uint32_t pccl__operations_add(struct pccl__operations *list, uint32_t kind, uint32_t peer, uint32_t step,
                               uint32_t num_slots)
 {
@@ -67,7 +83,8 @@ uint32_t pccl__operations_add(struct pccl__operations *list, uint32_t kind, uint
     if (list->failed ||
         !make_room(list, &list->operations, &list->operation_room, number, 1, sizeof *list->operations) ||
         !make_room(list, &list->steps, &list->steps_room, number, 1, sizeof *list->steps) ||
-        !make_room(list, &list->marks, &list->marks_room, number, 1, sizeof *list->marks)) {
+        !make_room(list, &list->marks, &list->marks_room, number, 1, sizeof *list->marks) ||
+        !make_room_for_slots(list, kind, num_slots)) {
         return 0;
     }
     list->operations[number] = (struct pccl_operation){
@@ -105,10 +122,6 @@ void pccl__operations_wait(struct pccl__operations *list, uint32_t earlier)
 
 static void append_slot(struct pccl__operations *list, pccl_slot slot, uint32_t chunk)
 {
-    if (!make_room(list, &list->slots, &list->slot_room, list->num_slots, 1, sizeof *list->slots) ||
-        !make_room(list, &list->slot_chunk, &list->slot_chunk_room, list->num_slots, 1, sizeof *list->slot_chunk)) {
-        return;
-    }
     list->slots[list->num_slots] = slot;
     list->slot_chunk[list->num_slots++] = chunk;
 }
@@ -139,8 +152,7 @@ void pccl__operations_read(struct pccl__operations *list, pccl_slot slot, uint32
     }
     append_slot(list, slot, chunk);
     struct pccl__access *access = find_access(list, slot);
-    if (list->failed ||
-        !make_room(list, &list->readers, &list->reader_room, list->num_readers, 1, sizeof *list->readers)) {
+    if (list->failed) {
         return;
     }
     if (access->writer != PCCL_NONE) {
