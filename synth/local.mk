@@ -5,6 +5,7 @@ pcclinclude_HEADERS = \
 	synth/include/pccl/bound.h \
 	synth/include/pccl/demand.h \
 	synth/include/pccl/error.h \
+	synth/include/pccl/import.h \
 	synth/include/pccl/io.h \
 	synth/include/pccl/place.h \
 	synth/include/pccl/program.h \
@@ -124,6 +125,14 @@ libpcclsynth_la_SOURCES = \
 	synth/check/verify_races.c \
 	synth/check/verify_schedule.c \
 	synth/check/verify_values.c \
+	synth/import/fabric.c \
+	synth/import/fabric.h \
+	synth/import/hostlist.c \
+	synth/import/hwloc.c \
+	synth/import/ibnetdiscover.c \
+	synth/import/slurm.c \
+	synth/import/text.c \
+	synth/import/text.h \
 	synth/io/demand.c \
 	synth/io/demand.h \
 	synth/io/graph.c \
@@ -161,6 +170,8 @@ libpcclsynth_la_SOURCES = \
 	synth/topology/generators.c \
 	synth/topology/generators.h \
 	synth/topology/grids.c \
+	synth/topology/hosts.c \
+	synth/topology/hosts.c \
 	synth/topology/place.c \
 	synth/topology/placement.c \
 	synth/topology/placement.h \

@@ -34,7 +34,8 @@ struct cli_command {
     const char *name;
     const char *summary;  /* one line of `pccl --help` */
     const char *operands; /* as in the usage line: "FILE" */
-    uint32_t num_operands;
+    uint32_t num_operands; /* at least */
+    uint32_t max_operands; /* 0: as many as num_operands */
     const struct cli_option *options;
     const char *details; /* paragraphs and examples below the options; ends with a newline */
     int (*run)(const struct cli_arguments *arguments); /* returns an exit code */
@@ -43,7 +44,9 @@ struct cli_command {
 struct cli_arguments {
     const struct cli_command *command;
     const char *values[CLI_MAX_OPTIONS]; /* by position in the command's table; "" for a switch; NULL: not given */
-    const char *operand;
+    const char *operand;         /* the first */
+    const char *const *operands; /* [num_operands] */
+    uint32_t num_operands;
 };
 
 extern const struct cli_command cli_command_convert, cli_command_explain, cli_command_plot, cli_command_simulate,
@@ -92,6 +95,27 @@ int cli_group_parse(const struct pccl_topology *topology, const char *text, stru
                     struct pccl_error *error);
 void cli_group_free(struct cli_group *group);
 
+/* --- ranks.c --------------------------------------------------------------------------------------------- */
+
+/* A job on a fabric: the device of each rank. */
+struct cli_ranks {
+    uint32_t num_ranks, capacity;
+    uint32_t *devices;
+};
+
+/* From a list of devices as coll_pccl_placement has it: "0-15", "n1,n1,n2". */
+int cli_ranks_parse(const struct pccl_topology *topology, const char *list, struct cli_ranks *ranks,
+                    struct pccl_error *error);
+/* From a host file ("n1 slots=4") or a rank file ("rank 0=n1 slot=0") of mpirun. */
+int cli_ranks_read(const struct pccl_topology *topology, const char *path, struct cli_ranks *ranks,
+                   struct pccl_error *error);
+void cli_ranks_free(struct cli_ranks *ranks);
+
+/* --- draw.c ---------------------------------------------------------------------------------------------- */
+
+/* The fabric as SVG, with the ranks of a job on it; none is fine. Returns an exit code. */
+int cli_draw(FILE *stream, const struct pccl_topology *topology, const struct cli_ranks *ranks);
+
 /* --- pattern.c ------------------------------------------------------------------------------------------- */
 
 /* The same collective in every group at once, as the pattern of a custom request. `request` is that of one group, whose
@@ -123,6 +147,10 @@ void cli_json_quote(FILE *stream, const char *text);
 /* --- load.c ---------------------------------------------------------------------------------------------- */
 
 int cli_topology_load(const char *text, struct pccl_topology **topology);
+/* The topology of an import by the name of its format ("slurm", "ibnetdiscover", "hwloc"); notes go to the standard error.
+ * fabric: a topology that hwloc's costs go into, or NULL; speed_unit: of speeds without one, or NULL. */
+int cli_import(const char *format, const char *const *paths, uint32_t num_paths, const char *fabric,
+               const char *speed_unit, struct pccl_topology **topology);
 /* The schedule file that is the operand, and its topology: the value of `option`, or else what the file names. */
 int cli_schedule_load(const struct cli_arguments *arguments, const char *option, struct pccl_topology **topology,
                       struct pccl_schedule **schedule);

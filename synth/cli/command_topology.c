@@ -8,7 +8,13 @@
 static const struct cli_option options[] = {
     {"json", 0, NULL, "print one JSON object"},
     {"dot", 0, NULL, "print the graph for Graphviz (links that go both ways alike are drawn once)"},
-    {"output", 'o', "FILE", "write a topology file for -t; with --json or --dot: what those print"},
+    {"import", 0, "FORMAT", "FILE is another program's: slurm (topology.conf), ibnetdiscover, hwloc (XML of lstopo)"},
+    {"fabric", 0, "TOPOLOGY", "with --import=hwloc: put the costs inside hosts into this fabric"},
+    {"speed-unit", 0, "RATE", "with --import=slurm: what LinkSpeed=1 means (default: 1Gbit/s)"},
+    {"draw", 0, NULL, "draw the network as SVG"},
+    {"placement", 'p', "LIST", "with --draw: device of each rank of a job, such as 0-15 or n1,n1,n2"},
+    {"hostfile", 0, "FILE", "with --draw: the same from a host file or rank file of mpirun"},
+    {"output", 'o', "FILE", "write a topology file for -t; with --json, --dot or --draw: what those print"},
     {NULL, 0, NULL, NULL},
 };
 
@@ -168,6 +174,26 @@ static void print_dot(FILE *stream, const struct pccl_topology *topology)
     fprintf(stream, "}\n");
 }
 
+static int draw(const struct cli_arguments *arguments, const struct pccl_topology *topology, FILE *stream)
+{
+    const char *placement = cli_value(arguments, "placement"), *hostfile = cli_value(arguments, "hostfile");
+    struct cli_ranks ranks = {0};
+    struct pccl_error error = {""};
+    int status = PCCL_SUCCESS;
+    if (placement) {
+        status = cli_ranks_parse(topology, placement, &ranks, &error);
+    } else if (hostfile) {
+        status = cli_ranks_read(topology, hostfile, &ranks, &error);
+    }
+    if (status) {
+        int code = cli_fail(status, &error, placement ? "--placement" : hostfile);
+        return code != CLI_USAGE && code != CLI_INPUT ? code : placement ? CLI_USAGE : CLI_INPUT;
+    }
+    int code = cli_draw(stream, topology, &ranks);
+    cli_ranks_free(&ranks);
+    return code;
+}
+
 /* What the options ask for, to a stream. */
 static int print(const struct cli_arguments *arguments, const struct pccl_topology *topology, FILE *stream)
 {
@@ -175,6 +201,9 @@ static int print(const struct cli_arguments *arguments, const struct pccl_topolo
     if (cli_value(arguments, "dot")) {
         print_dot(stream, topology);
         return CLI_OK;
+    }
+    if (cli_value(arguments, "draw")) {
+        return draw(arguments, topology, stream);
     }
     int status = metrics_compute(topology, &metrics);
     if (status) {
@@ -188,12 +217,18 @@ static int print(const struct cli_arguments *arguments, const struct pccl_topolo
     return CLI_OK;
 }
 
+static int num_formats(const struct cli_arguments *arguments)
+{
+    return (cli_value(arguments, "json") != NULL) + (cli_value(arguments, "dot") != NULL) +
+           (cli_value(arguments, "draw") != NULL);
+}
+
 static int write_topology(const struct cli_arguments *arguments, const struct pccl_topology *topology)
 {
     const char *output = cli_value(arguments, "output");
     struct pccl_error error = {""};
     struct cli_file file;
-    if (output && !cli_value(arguments, "json") && !cli_value(arguments, "dot")) {
+    if (output && !num_formats(arguments)) {
         int status = pccl_topology_write(topology, output, &error);
         return status ? cli_fail(status, &error, output) : CLI_OK;
     }
@@ -201,14 +236,37 @@ static int write_topology(const struct cli_arguments *arguments, const struct pc
     return code ? code : cli_file_close(&file, print(arguments, topology, file.stream));
 }
 
+static int load(const struct cli_arguments *arguments, struct pccl_topology **topology)
+{
+    const char *format = cli_value(arguments, "import"), *fabric = cli_value(arguments, "fabric"),
+               *speed_unit = cli_value(arguments, "speed-unit");
+    if (format) {
+        return cli_import(format, arguments->operands, arguments->num_operands, fabric, speed_unit, topology);
+    }
+    if (fabric || speed_unit) {
+        cli_error("topology: --%s is for imports; expected --import too", fabric ? "fabric" : "speed-unit");
+        return CLI_USAGE;
+    }
+    if (arguments->num_operands > 1) {
+        cli_error("topology: unexpected '%s' (see 'pccl topology --help')", arguments->operands[1]);
+        return CLI_USAGE;
+    }
+    return cli_topology_load(arguments->operand, topology);
+}
+
 static int run(const struct cli_arguments *arguments)
 {
     struct pccl_topology *topology;
-    if (cli_value(arguments, "json") && cli_value(arguments, "dot")) {
-        cli_error("topology: --json and --dot are two formats; expected one of them");
+    if (num_formats(arguments) > 1) {
+        cli_error("topology: --json, --dot and --draw are different formats; expected one of them");
         return CLI_USAGE;
     }
-    int code = cli_topology_load(arguments->operand, &topology);
+    if ((cli_value(arguments, "placement") || cli_value(arguments, "hostfile")) &&
+        (!cli_value(arguments, "draw") || (cli_value(arguments, "placement") && cli_value(arguments, "hostfile")))) {
+        cli_error("topology: --placement or --hostfile, not both, go with --draw");
+        return CLI_USAGE;
+    }
+    int code = load(arguments, &topology);
     if (code) {
         return code;
     }
@@ -220,13 +278,17 @@ static int run(const struct cli_arguments *arguments)
 const struct cli_command cli_command_topology = {
     .name = "topology",
     .summary = "describe a topology: size, diameter, bisection, symmetry",
-    .operands = "TOPOLOGY",
+    .operands = "TOPOLOGY | --import=FORMAT FILE...",
     .num_operands = 1,
+    .max_operands = 1 << 16,
     .options = options,
     .details = "TOPOLOGY is a generator such as torus:4x4, or a JSON or CSV file.\n"
                "Examples:\n"
                "  pccl topology torus:8x8x8\n"
                "  pccl topology fattree:4x8 -o fabric.json\n"
+               "  pccl topology --import=slurm /etc/slurm/topology.conf -o fabric.json\n"
+               "  pccl topology --import=hwloc node01.xml --fabric=fabric.json -o fabric.json\n"
+               "  pccl topology --draw fabric.json --hostfile=hosts -o fabric.svg\n"
                "  pccl topology mesh:4x4 --dot | dot -Tsvg > mesh.svg\n",
     .run = run,
 };

@@ -15,7 +15,9 @@ pccl_SOURCES = \
 	synth/cli/convert_csv.c \
 	synth/cli/convert_msccl.c \
 	synth/cli/errors.c \
+	synth/cli/draw.c \
 	synth/cli/group.c \
+	synth/cli/import.c \
 	synth/cli/load.c \
 	synth/cli/main.c \
 	synth/cli/metrics.c \
@@ -32,6 +34,7 @@ pccl_SOURCES = \
 	synth/cli/plot_svg.c \
 	synth/cli/plot_times.c \
 	synth/cli/progress.c \
+	synth/cli/ranks.c \
 	synth/cli/reroute.c \
 	synth/cli/synthesis.c \
 	synth/cli/values.c

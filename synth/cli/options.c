@@ -90,15 +90,17 @@ static int take_operands(struct cli_arguments *arguments, int argc, char **argv)
 {
     const struct cli_command *command = arguments->command;
     uint32_t given = (uint32_t)(argc - optind);
+    uint32_t most = command->max_operands > 0 ? command->max_operands : command->num_operands;
     if (given < command->num_operands) {
         cli_error("%s: expected %s (see 'pccl %s --help')", command->name, command->operands, command->name);
-    } else if (given > command->num_operands) {
-        cli_error("%s: unexpected '%s' (see 'pccl %s --help')", command->name,
-                  argv[optind + (int)command->num_operands], command->name);
-    } else if (given == 1) {
+    } else if (given > most) {
+        cli_error("%s: unexpected '%s' (see 'pccl %s --help')", command->name, argv[optind + (int)most], command->name);
+    } else if (given > 0) {
         arguments->operand = argv[optind];
+        arguments->operands = (const char *const *)&argv[optind];
+        arguments->num_operands = given;
     }
-    return given == command->num_operands ? CLI_OK : CLI_USAGE;
+    return given >= command->num_operands && given <= most ? CLI_OK : CLI_USAGE;
 }
 
 int cli_command_run(const struct cli_command *command, int argc, char **argv)

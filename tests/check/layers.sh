@@ -5,11 +5,11 @@ cd "${PCCL_SOURCE:-$(dirname "$0")/../..}"
 
 find synth mca_coll_pccl -name '*.[ch]' -print | LC_ALL=C sort | xargs awk '
     BEGIN {
-        split("base topology schedule check algorithms io cli", order, " ")
+        split("base topology import schedule check algorithms io cli", order, " ")
         for (i = 1; i in order; i++)
             rank[order[i]] = i
         # The layer each public header belongs to.
-        split("error:base topology:topology place:topology demand:schedule schedule:schedule program:schedule " \
+        split("error:base topology:topology place:topology import:import demand:schedule schedule:schedule program:schedule " \
               "verify:check simulate:check bound:check synth:algorithms io:io " \
               "store:io", pairs, " ")
         for (i in pairs) {
@@ -71,8 +71,8 @@ find synth mca_coll_pccl -name '*.[ch]' -print | LC_ALL=C sort | xargs awk '
             bad("the benchmark is an ordinary MPI program")
         if (target ~ /cJSON\.h$/ && layer != "io" && layer != "cli")
             bad("only layer io uses cJSON")
-        if (target == "hwloc.h" && FILENAME !~ /place[a-z_]*\.[ch]$/ && !component)
-            bad("only placement uses hwloc")
+        if (target == "hwloc.h" && FILENAME !~ /place[a-z_]*\.[ch]$/ && layer != "import" && !component)
+            bad("only placement and importers use hwloc")
     }
 
     END {

@@ -160,6 +160,10 @@ uint32_t pccl_topology_route_limit(const struct pccl_topology *topology);
 /* Vertex by name, PCCL_NONE if there is none. */
 uint32_t pccl_topology_find(const struct pccl_topology *topology, const char *name);
 
+/* The device that a host is, whose name users write in short or in full on either side: "n1" and "n1.example.org" match,
+ * "n1.example.org" and "n1.example.com" do not; case does not count. Returns PCCL_NONE if there is none, or if several
+ * devices match equally well; then *ambiguous (may be NULL) is true. */
+uint32_t pccl_topology_find_host(const struct pccl_topology *topology, const char *host, bool *ambiguous);
 /* Class by name, PCCL_NONE if there is none. */
 uint32_t pccl_topology_find_class(const struct pccl_topology *topology, const char *name);
 /* "host", "package", "numa", "l3", "rank". */
