@@ -27,25 +27,16 @@ static uint32_t number_hosts(const struct coll_pccl_record *records, uint32_t nu
     return num_hosts;
 }
 
-/* The device named like a host, in full or up to the first dot. */
-static uint32_t find_host(const struct pccl_topology *fabric, const char *host)
-{
-    uint32_t device = pccl_topology_find(fabric, host);
-    if (device == PCCL_NONE) {
-        char name[COLL_PCCL_HOST_BYTES];
-        snprintf(name, sizeof name, "%.*s", (int)strcspn(host, "."), host);
-        device = pccl_topology_find(fabric, name);
-    }
-    return device < fabric->num_devices ? device : PCCL_NONE;
-}
-
-/* Whether every host of the job is a device of the fabric; then devices are those. */
+/* Whether every host of the job is a device of the fabric; then devices are those. Else *missing is a rank whose host is
+ * none, and *ambiguous says whether its name fits several. */
 static bool match_hosts(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
-                        uint32_t *devices)
+                        uint32_t *devices, uint32_t *missing, bool *ambiguous)
 {
     for (uint32_t i = 0; i < num_ranks; i++) {
-        devices[i] = find_host(fabric, records[i].host);
+        bool same = i > 0 && strcmp(records[i].host, records[i - 1].host) == 0;
+        devices[i] = same ? devices[i - 1] : pccl_topology_find_host(fabric, records[i].host, ambiguous);
         if (devices[i] == PCCL_NONE) {
+            *missing = i;
             return false;
         }
     }
@@ -60,15 +51,17 @@ static int find_devices(const struct pccl_topology *fabric, const struct coll_pc
     if (placement && placement[0]) {
         return coll_pccl_placement_parse(placement, fabric, num_ranks, devices, error);
     }
-    if (match_hosts(fabric, records, num_ranks, devices)) {
+    uint32_t missing = 0;
+    bool ambiguous = false;
+    if (match_hosts(fabric, records, num_ranks, devices, &missing, &ambiguous)) {
         return PCCL_SUCCESS;
     }
-    if (fabric->num_devices < num_ranks) {
+    if (ambiguous || fabric->num_devices < num_ranks) {
         snprintf(error->message, sizeof error->message,
-                 "topology %s has %u devices for %u ranks, and the host %s is not among them; name all hosts in the "
-                 "topology "
-                 "or set coll_pccl_placement",
-                 fabric->name, fabric->num_devices, num_ranks, records[0].host);
+                 "topology %.100s has %u devices for %u ranks, and the host %.100s %s; name all hosts in the topology or "
+                 "set coll_pccl_placement",
+                 fabric->name, fabric->num_devices, num_ranks, records[missing].host,
+                 ambiguous ? "fits several of them" : "is not among them");
         return PCCL_ERR_INVALID;
     }
     for (uint32_t i = 0; i < num_ranks; i++) {

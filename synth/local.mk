@@ -171,7 +171,6 @@ libpcclsynth_la_SOURCES = \
 	synth/topology/generators.h \
 	synth/topology/grids.c \
 	synth/topology/hosts.c \
-	synth/topology/hosts.c \
 	synth/topology/place.c \
 	synth/topology/placement.c \
 	synth/topology/placement.h \

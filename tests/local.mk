@@ -80,12 +80,15 @@ tests_fuzz_replay_SOURCES = \
 	synth/cli/group.c \
 	synth/cli/values.c \
 	tests/fuzz/files.c \
+	tests/fuzz/import.c \
 	tests/fuzz/replay.c \
 	tests/fuzz/target_csv.c \
 	tests/fuzz/target_demand.c \
 	tests/fuzz/target_generator.c \
 	tests/fuzz/target_group.c \
+	tests/fuzz/target_ibnetdiscover.c \
 	tests/fuzz/target_schedule.c \
+	tests/fuzz/target_slurm.c \
 	tests/fuzz/target_topology.c \
 	tests/fuzz/targets.h
 
@@ -122,8 +125,9 @@ tests/check/install.log: tests/check/exports.log
 
 # Whole folders only where nothing is built or run in the build directory's folder of the same name.
 EXTRA_DIST += $(SCRIPT_TESTS) tests/check/digests.c tests/check/library.c tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh \
-	tests/cli/common.sh tests/cli/msccl_replay.py tests/cli/test_bad_input.sh tests/cli/test_convert.sh \
-	tests/cli/test_files.sh tests/cli/test_groups.sh tests/cli/test_plot.sh tests/cli/test_requests.sh \
+	tests/cli/common.sh tests/cli/msccl_replay.py tests/cli/fabrics tests/cli/test_bad_input.sh \
+	tests/cli/test_convert.sh tests/cli/test_fabrics.sh tests/cli/test_files.sh tests/cli/test_groups.sh \
+	tests/cli/test_import.sh tests/cli/test_plot.sh tests/cli/test_requests.sh \
 	tests/cli/test_synth.sh tests/cli/test_usage.sh tests/fuzz/corpus tests/fuzz/entry.c tests/fuzz/fuzz.sh \
 	tests/fuzz/json.dict \
 	tests/cluster tests/mpi tests/programs tests/regress

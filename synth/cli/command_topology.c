@@ -71,7 +71,8 @@ static void print_bandwidth(FILE *stream, double bytes_per_second)
 static void print_table(const struct pccl_topology *topology, const struct metrics *metrics)
 {
     static const char *const routings[] = {"devices relay, switches forward", "the network's shortest ways",
-                                           "dimension order", "up, then down", "a table"};
+                                           "dimension order",
+                                           "shortest ways through switches", "up, then down", "a table"};
     printf("topology    %s\n", topology->name);
     printf("devices     %u\n", topology->num_devices);
     printf("switches    %u\n", topology->num_vertices - topology->num_devices);
@@ -282,13 +283,15 @@ const struct cli_command cli_command_topology = {
     .num_operands = 1,
     .max_operands = 1 << 16,
     .options = options,
-    .details = "TOPOLOGY is a generator such as torus:4x4, or a JSON or CSV file.\n"
+    .details = "TOPOLOGY is a generator such as torus:4x4, or a JSON or CSV file. With --import,\n"
+               "FILE is what another program knows of the network: the result can be described,\n"
+               "drawn and written in the same way.\n"
                "Examples:\n"
                "  pccl topology torus:8x8x8\n"
                "  pccl topology fattree:4x8 -o fabric.json\n"
                "  pccl topology --import=slurm /etc/slurm/topology.conf -o fabric.json\n"
-               "  pccl topology --import=hwloc node01.xml --fabric=fabric.json -o fabric.json\n"
-               "  pccl topology --draw fabric.json --hostfile=hosts -o fabric.svg\n"
+               "  pccl topology --import=hwloc node01.xml --fabric=./fabric.json -o fabric.json\n"
+               "  pccl topology torus:4x4 --draw --placement=0-15 -o torus.svg\n"
                "  pccl topology mesh:4x4 --dot | dot -Tsvg > mesh.svg\n",
     .run = run,
 };

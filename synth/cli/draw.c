@@ -423,8 +423,8 @@ static void arrange(struct drawing *drawing)
 static void draw_header(const struct drawing *drawing)
 {
     const struct pccl_topology *topology = drawing->topology;
-    static const char *const rules[] = {"switches forward", "shortest ways", "dimension order", "up, then down",
-                                        "by a table"};
+    static const char *const rules[] = {"switches forward",               "shortest ways", "dimension order",
+                                        "shortest ways through switches", "up, then down", "by a table"};
     char text[240], name[100];
     plot_shorten(topology->name, 60, name, sizeof(name));
     plot_text(drawing->stream, MARGIN, 32, PLOT_START, (struct plot_style){plot_black, 20, 0, true, false}, name);

@@ -150,6 +150,7 @@ int pccl__fabric_finish(const struct pccl__fabric *fabric, struct pccl__text *te
         pccl_topology_add_class_link(builder, cable->a, cable->b, cable->link_class, PCCL_NONE);
         pccl_topology_add_class_link(builder, cable->b, cable->a, cable->link_class, PCCL_NONE);
     }
+    pccl_topology_set_routing(builder, PCCL_ROUTING_MIN_HOP);
     int status = pccl_topology_finish(builder, topology, &inner);
     if (status != 0) {
         return pccl__fail(error, status, "%.120s: %s", text->path, inner.message);

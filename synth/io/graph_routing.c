@@ -7,7 +7,7 @@
 #include "io/graph_reading.h"
 #include "topology/private.h"
 
-const char *const pccl__graph_rules[] = {"none", "shortest", "dimension-order", "up-down", "table"};
+const char *const pccl__graph_rules[] = {"none", "shortest", "dimension-order", "min-hop", "up-down", "table"};
 
 static int read_wraps(const struct pccl__json_place *top, const cJSON *root, uint32_t num_dimensions, bool *wraps,
                       struct pccl_error *error)
@@ -268,7 +268,7 @@ static int read_rule(struct pccl__graph_reading *reading, const struct pccl__jso
         }
     }
     return pccl__json_fail(top, "routing", error,
-                           "is \"%.40s\"; expected none, shortest, up-down, dimension-order or table", text);
+                           "is \"%.40s\"; expected none, shortest, dimension-order, min-hop, up-down or table", text);
 }
 
 int pccl__graph_read_routing(struct pccl__graph_reading *reading, const struct pccl__json_place *top, const cJSON *root,

@@ -24,7 +24,8 @@ make_in_build() {
 
 make_in_build install >/dev/null
 for wanted in bin/pccl bin/pccl-bench bin/pccl-calibrate share/pccl/help-mpi-coll-pccl.txt share/man/man1/pccl.1 \
-    share/doc/pccl/topologies.md share/doc/pccl/files.md mca_coll_pccl.so; do
+    share/doc/pccl/topologies.md share/doc/pccl/files.md share/doc/pccl/examples/tree.json \
+    mca_coll_pccl.so; do
     [ -n "$(find "$stage" -type f -path "*/$wanted")" ] || fail "make install did not install $wanted"
 done
 

@@ -24,7 +24,7 @@ for command in $commands; do
         holds "manual: $command $option" section "^\.B.*[ \"]?$option([ =\"]|$)"
     done <options
     # Examples with files that do not exist are left out.
-    grep -E '^  pccl (synth|topology) ' out | grep -v '|' | sed 's/^ *//' >examples
+    grep -E '^  pccl (synth|topology) ' out | grep -v -e '|' -e --import | sed 's/^ *//' >examples
     while read -r line; do
         check "example: $line" 0 sh -c "PATH=$(dirname "$PCCL"):\$PATH; $line"
     done <examples

@@ -15,6 +15,8 @@
 #include "pccl/io.h"
 #include "pccl/place.h"
 #include "pccl/simulate.h"
+#include "pccl/synth.h"
+#include "pccl/verify.h"
 #include "samples.h"
 
 static char path[64]; /* of the file that the tests write */
@@ -219,6 +221,33 @@ static void test_classified(void **state)
     check_classes("full:4", 1, (const char *[]){"direct"});
     write_text(two_leaves);
     check_classes(path, 4, (const char *[]){"host", "up", "plain", "hosts"});
+}
+
+/* --- names of hosts ----------------------------------------------------------------------------------------------- */
+
+static void test_hosts(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *host;
+        uint32_t device;
+        bool ambiguous;
+    } cases[] = {
+        {"n1", 0, false},          {"N1", 0, false},         {"n1.example.org", 0, false}, {"n1.", 0, false},
+        {"n2.example.org", 1, false}, {"N2.Example.Org", 1, false}, {"n2", 1, false},      {"n2.example.com", PCCL_NONE, false},
+        {"n3", PCCL_NONE, true},   {"n3.a", 2, false},       {"n3.b", 3, false},           {"n3.c", PCCL_NONE, false},
+        {"x", 4, false},           {"X", 5, false},          {"x.any", PCCL_NONE, true},   {"s0", PCCL_NONE, false},
+        {"n", PCCL_NONE, false},   {"n10", PCCL_NONE, false}, {"", PCCL_NONE, false},       {".", PCCL_NONE, false},
+    };
+    struct pccl_topology *topology = read_text(
+        "{\"devices\": [\"n1\", \"n2.example.org\", \"n3.a\", \"n3.b\", \"x\", \"X\"], \"switches\": 1}");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool ambiguous = !cases[i].ambiguous;
+        print_message("host %s\n", cases[i].host);
+        assert_int_equal(pccl_topology_find_host(topology, cases[i].host, &ambiguous), cases[i].device);
+        assert_int_equal(ambiguous, cases[i].ambiguous);
+    }
+    pccl_topology_free(topology);
 }
 
 /* --- inside hosts ------------------------------------------------------------------------------------------------- */
@@ -473,6 +502,117 @@ static void test_reversed_files(void **state)
     }
 }
 
+/* --- plans -------------------------------------------------------------------------------------------------------- */
+
+/* Every message of every plan takes a single link or the network's own route, and the verifier accepts it. */
+static void check_plans(const struct pccl_topology *topology)
+{
+    static const enum pccl_collective collectives[] = {PCCL_ALLGATHER, PCCL_ALLREDUCE, PCCL_ALLTOALL, PCCL_BROADCAST,
+                                                       PCCL_REDUCE, PCCL_GATHER, PCCL_BARRIER};
+    uint32_t devices[64], links[64];
+    for (uint32_t d = 0; d < topology->num_devices; d++) {
+        devices[d] = (d * 7 + 3) % topology->num_devices; /* no order that the network has */
+    }
+    for (size_t c = 0; c < sizeof collectives / sizeof collectives[0]; c++) {
+        for (int64_t bytes = 8; bytes <= 1 << 16; bytes *= 8192) {
+            struct pccl_request request = {.collective = collectives[c],
+                                           .num_ranks = topology->num_devices,
+                                           .devices = devices,
+                                           .bytes = bytes};
+            struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
+            struct pccl_result *result = NULL;
+            struct pccl_error error = {""};
+            if (pccl_synthesize(topology, &request, &options, &result, &error) != 0) {
+                fail_msg("%s: %s", topology->name, error.message);
+            }
+            const struct pccl_schedule *schedule = result->schedule;
+            if (pccl_verify_schedule(topology, schedule, false, &error) != 0) {
+                fail_msg("%s: %s", topology->name, error.message);
+            }
+            for (uint32_t p = 0; p < schedule->num_paths; p++) {
+                const struct pccl_path *way = &schedule->paths[p];
+                int length = pccl_topology_route(topology, way->source, way->target, links, 64);
+                assert_true(way->num_links == 1 || length == (int)way->num_links);
+                assert_true(way->num_links == 1 ||
+                            memcmp(links, schedule->path_links + way->first_link, way->num_links * sizeof *links) == 0);
+            }
+            print_message("%s, %lld bytes: %s, %u paths\n", pccl_collective_name(collectives[c]), (long long)bytes,
+                          schedule->method, schedule->num_paths);
+            pccl_result_free(result);
+        }
+    }
+}
+
+/* 3 leaves of 3 hosts, 2 spines, and a cable between two leaves that up-down may use only at the top of a way. */
+#define LEAVES(rest)                                                                                                 \
+    "{\"devices\": 9, \"switches\": 5, \"links\": [" LEAF("0", "0") LEAF("1", "0") LEAF("2", "0") LEAF("3", "1")        \
+        LEAF("4", "1") LEAF("5", "1") LEAF("6", "2") LEAF("7", "2") LEAF("8", "2") UP("0", "3") UP("0", "4")        \
+            UP("1", "3") UP("1", "4") UP("2", "3") UP("2", "4") "{\"source\": \"s0\", \"target\": \"s1\", "        \
+    "\"bandwidth\": \"1GB/s\", \"duplex\": true}], " rest "}"
+#define LEAF(host, leaf) "{\"source\": \"d" host "\", \"target\": \"s" leaf "\", \"duplex\": true}, "
+#define UP(leaf, spine) "{\"source\": \"s" leaf "\", \"target\": \"s" spine "\", \"duplex\": true}, "
+
+static void test_plans_take_routes(void **state)
+{
+    (void)state;
+    static const char *const generated[] = {"torus:3x4", "mesh:4x3", "torus:4x4:bandwidth=1GB/s,5GB/s",
+                                            "mesh:3x3:routing=shortest"};
+    for (size_t i = 0; i < sizeof generated / sizeof generated[0]; i++) {
+        struct pccl_topology *topology = open_topology(generated[i]);
+        check_plans(topology);
+        pccl_topology_free(topology);
+    }
+    struct pccl_topology *topology = read_text(LEAVES("\"routing\": \"min-hop\""));
+    check_plans(topology);
+    pccl_topology_free(topology);
+    topology = read_text(LEAVES("\"routing\": \"up-down\""));
+    check_plans(topology);
+    pccl_topology_free(topology);
+    /* Leaf 0 sends to leaf 1 through spine 3 and to leaf 2 through 4; leaf 1 through 4 only; leaf 2 through 3 only. */
+    topology = read_text(LEAVES(
+        "\"routing\": \"table\", \"routes\": {\"d0\": {\"s0\": \"1-8\"}, \"d1\": {\"s0\": \"0,2-8\"}, \"d2\": "
+        "{\"s0\": \"0-1,3-8\"}, \"d3\": {\"s1\": \"0-2,4-8\"}, \"d4\": {\"s1\": \"0-3,5-8\"}, \"d5\": {\"s1\": "
+        "\"0-4,6-8\"}, \"d6\": {\"s2\": \"0-5,7-8\"}, \"d7\": {\"s2\": \"0-6,8\"}, \"d8\": {\"s2\": \"0-7\"}, "
+        "\"s0\": {\"d0\": \"0\", \"d1\": \"1\", \"d2\": \"2\", \"s3\": \"3-5\", \"s4\": \"6-8\"}, "
+        "\"s1\": {\"d3\": \"3\", \"d4\": \"4\", \"d5\": \"5\", \"s4\": \"0-2,6-8\"}, "
+        "\"s2\": {\"d6\": \"6\", \"d7\": \"7\", \"d8\": \"8\", \"s3\": \"0-5\"}, "
+        "\"s3\": {\"s0\": \"0-2\", \"s1\": \"3-5\", \"s2\": \"6-8\"}, "
+        "\"s4\": {\"s0\": \"0-2\", \"s1\": \"3-5\", \"s2\": \"6-8\"}}"));
+    check_plans(topology);
+    pccl_topology_free(topology);
+}
+
+/* A path through a device that does not forward is refused, by whichever rule the network routes. */
+static void test_no_way_through_devices(void **state)
+{
+    (void)state;
+    static const char *const rules[] = {"none", "min-hop", "up-down", "table", "shortest"};
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        char text[400];
+        snprintf(text, sizeof text,
+                 "{\"devices\": 3, \"links\": [{\"source\": \"d0\", \"target\": \"d1\"}, {\"source\": \"d1\", "
+                 "\"target\": \"d2\"}], \"routing\": \"%s\"%s}",
+                 rules[i], strcmp(rules[i], "table") == 0 ? ", \"routes\": {}" : "");
+        struct pccl_topology *topology = read_text(text);
+        const uint32_t devices[] = {0, 2}, way[] = {0, 1};
+        struct pccl_request request = {
+            .collective = PCCL_BROADCAST, .num_ranks = 2, .devices = devices, .bytes = 100};
+        struct pccl_demand *demand;
+        struct pccl_error error = {""};
+        assert_int_equal(pccl_demand_create(&request, 1, &demand, NULL), 0);
+        struct pccl_schedule *schedule = NULL;
+        const uint32_t chunk = 0;
+        assert_int_equal(pccl_schedule_create(demand, topology, "by hand", &schedule, NULL), 0);
+        uint32_t number = pccl_schedule_path(schedule, topology, way, 2);
+        assert_int_equal(pccl_schedule_add(schedule, 0, number, false, &chunk, 1), 0);
+        assert_int_equal(pccl_schedule_seal(schedule), 0);
+        int status = pccl_verify_schedule(topology, schedule, false, &error);
+        assert_int_equal(status, strcmp(rules[i], "shortest") == 0 ? 0 : PCCL_ERR_VERIFY);
+        pccl_schedule_free(schedule);
+        pccl_topology_free(topology);
+    }
+}
+
 /* --- refusals ----------------------------------------------------------------------------------------------------- */
 
 #define CLASSED(text) "{\"devices\": 2, \"classes\": {\"x\": {" text "}}}"
@@ -552,11 +692,14 @@ int main(void)
         cmocka_unit_test(test_simulated_handshake),
         cmocka_unit_test(test_changed_costs),
         cmocka_unit_test(test_classified),
+        cmocka_unit_test(test_hosts),
         cmocka_unit_test(test_inside),
         cmocka_unit_test(test_up_down_on_random_networks),
         cmocka_unit_test(test_up_down_on_a_tree),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_reversed_files),
+        cmocka_unit_test(test_plans_take_routes),
+        cmocka_unit_test(test_no_way_through_devices),
         cmocka_unit_test(test_refusals),
     };
     snprintf(path, sizeof path, "./test_fabric-%d.json", (int)getpid());

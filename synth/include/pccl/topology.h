@@ -61,6 +61,7 @@ enum pccl_routing {
     PCCL_ROUTING_NONE,            /* only switches forward; devices relay in software (accelerator fabrics) */
     PCCL_ROUTING_SHORTEST,        /* fewest links through any vertex; ties by destination, so loads spread (IP) */
     PCCL_ROUTING_DIMENSION_ORDER, /* grids: dimension 0 first, shorter way round, ties to the increasing side */
+    PCCL_ROUTING_MIN_HOP,         /* fewest links through switches, one way for each pair; ties by destination */
     PCCL_ROUTING_UP_DOWN,         /* away from the devices, then towards them, never up again; ties as above */
     PCCL_ROUTING_TABLE            /* given with the topology, link by link, or made by pccl_topology_place */
 };
