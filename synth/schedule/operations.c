@@ -256,7 +256,9 @@ static void link_successors(struct pccl__operations *list, struct pccl_program *
 {
     uint32_t count = list->num_operations;
     uint32_t *next = list->marks;
-    memset(next, 0, count * sizeof *next);
+    for (uint32_t i = 0; i < count; i++) { /* there may be no array where there is no operation */
+        next[i] = 0;
+    }
     for (uint32_t i = 0; i < list->num_edges; i++) {
         next[list->edges[i]]++;
     }
