@@ -197,6 +197,7 @@ static const struct {
     FIELD(message_limit, "coll_pccl_message_limit"),
     FIELD(reproducible, "coll_pccl_reproducible"),
     FIELD(check, "coll_pccl_check"),
+    FIELD(selection, "coll_pccl_select, or whether coll_pccl_plan_dir is set,"),
     FIELD(fabric, "the contents of the topology file"),
 #undef FIELD
 };
@@ -225,6 +226,8 @@ static void fill_record(struct coll_pccl_record *record, uint64_t installed, con
     record->message_limit = (uint64_t)coll_pccl_parameters.message_limit;
     record->reproducible = (uint64_t)coll_pccl_parameters.reproducible;
     record->check = (uint64_t)coll_pccl_parameters.check;
+    const char *plan_dir = coll_pccl_parameters.plan_dir;
+    record->selection = (uint64_t)coll_pccl_parameters_selection() << 1 | (plan_dir && plan_dir[0]);
     record->fabric = fabric ? fabric->digest : 0;
     coll_pccl_place_find(record->host, &record->place);
 }

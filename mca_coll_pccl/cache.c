@@ -36,6 +36,12 @@ static bool is_same(const struct coll_pccl_key *a, const struct coll_pccl_key *b
            (a->neighborhood || memcmp(a->devices, b->devices, a->num_ranks * sizeof *a->devices) == 0);
 }
 
+/* A plan that the ranks have agreed upon may come from anywhere; one that they have not must be the synthesizer's. */
+static bool serves(const struct coll_pccl_plan *plan, const struct coll_pccl_key *key)
+{
+    return is_same(&plan->key, key) && (key->kept ? plan->digest == key->kept : plan->key.kept == 0);
+}
+
 /* Gives up one reference; true if it was the last. */
 static bool drop(struct coll_pccl_plan *plan)
 {
@@ -106,7 +112,7 @@ static struct coll_pccl_plan *take(struct coll_pccl_plan *plan, struct coll_pccl
 static struct coll_pccl_plan *look_up(const struct coll_pccl_key *key)
 {
     struct coll_pccl_plan *plan = *bucket_of(key);
-    while (plan && !is_same(&plan->key, key)) {
+    while (plan && !serves(plan, key)) {
         plan = plan->next;
     }
     return plan;
@@ -146,6 +152,38 @@ int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicat
     }
     int status = coll_pccl_plan_create(key, comm, &plan);
     return status == PCCL_SUCCESS ? add_or_find(plan, found, idle) : status;
+}
+
+/* The digest of any plan for a key; 0 if there is none. */
+static uint64_t find_digest(const struct coll_pccl_key *key)
+{
+    OPAL_THREAD_LOCK(&lock);
+    struct coll_pccl_plan *plan = *bucket_of(key);
+    while (plan && !is_same(&plan->key, key)) {
+        plan = plan->next;
+    }
+    uint64_t digest = plan ? plan->digest : 0;
+    OPAL_THREAD_UNLOCK(&lock);
+    return digest;
+}
+
+uint64_t coll_pccl_cache_offer(const struct coll_pccl_key *key, bool *is_from_file)
+{
+    struct coll_pccl_execution *idle = NULL;
+    struct coll_pccl_plan *plan = NULL;
+    uint64_t digest = find_digest(key);
+    *is_from_file = false;
+    if (digest || coll_pccl_plan_load(key, &plan) != PCCL_SUCCESS || !plan) {
+        return digest;
+    }
+    /* It goes into the table, so that it need not be read again once it is agreed upon. */
+    if (add_or_find(plan, &plan, &idle) != PCCL_SUCCESS) {
+        return 0;
+    }
+    digest = plan->digest;
+    *is_from_file = plan->key.kept != 0;
+    coll_pccl_plan_release(plan, idle);
+    return digest;
 }
 
 struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation, struct coll_pccl_execution **idle)

@@ -100,11 +100,12 @@ struct coll_pccl_call {
 };
 
 struct coll_pccl_module;
+struct coll_pccl_trial;
 
 /* serve.c: the common path of the functions of each form. COLL_PCCL_DECLINED: the previous component has to serve the
- * call, on all ranks; else how it ended. */
+ * call, on all ranks; else how it ended. *trial: NULL, or the call is measured and coll_pccl_select_end must follow. */
 int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
-                    struct coll_pccl_module *module);
+                    struct coll_pccl_module *module, struct coll_pccl_trial **trial);
 /* *request is complete, or completes in the course of opal_progress. */
 int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                                 struct coll_pccl_module *module, ompi_request_t **request);

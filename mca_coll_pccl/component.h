@@ -10,6 +10,13 @@
  * communicator return it together. Open MPI's codes are all above. */
 #define COLL_PCCL_DECLINED (-10000)
 
+/* How it is chosen who serves a call, coll_pccl_select. */
+enum coll_pccl_selection {
+    COLL_PCCL_MEASURE, /* whoever is measured to be faster */
+    COLL_PCCL_MODEL,   /* pccl where its plan is predicted to be faster than textbook algorithms */
+    COLL_PCCL_ALWAYS   /* pccl whenever it can */
+};
+
 /* Values of the MCA parameters (parameters.c says what they mean). Strings belong to the MCA. */
 struct coll_pccl_parameters {
     int priority;
@@ -17,6 +24,8 @@ struct coll_pccl_parameters {
     char *topology;
     char *placement;
     char *collectives;
+    char *select;
+    char *plan_dir;
     int cache_plans;
     int window;
     int max_ranks;
@@ -54,6 +63,11 @@ struct coll_pccl_group {
         uint64_t generation;
         uint32_t place;                     /* in the cache of plans */
     } recent[COLL_PCCL_NUM_KINDS];          /* the last plan of each collective */
+    struct coll_pccl_agreed {
+        uint64_t name;   /* coll_pccl_plan_name; 0 = empty */
+        uint64_t digest; /* see coll_pccl_archive_agreed */
+    } *agreed; /* [agreed_room] plans that its ranks have talked about, hashed; see archive.h */
+    uint32_t num_agreed, agreed_room;
     uint64_t reported[COLL_PCCL_NUM_KINDS]; /* a bit per size band that coll_pccl_verbose has told about */
 };
 
@@ -63,6 +77,10 @@ struct coll_pccl_module {
     mca_coll_base_comm_coll_t previous; /* of the functions installed: what served them before, and its module */
     uint32_t installed[COLL_PCCL_NUM_FORMS]; /* a bit per enum coll_pccl_kind */
     struct coll_pccl_group *group;           /* NULL until the first collective */
+    enum coll_pccl_selection selection;      /* as coll_pccl_select was when the communicator was made */
+    bool conferring; /* in an exchange by the allreduce of the component below: what that makes of other collectives is
+                        left to it */
+    struct coll_pccl_choices *choices;       /* select.h; NULL until there is something to choose */
 };
 typedef struct coll_pccl_module coll_pccl_module_t; /* Open MPI's object macros need a one-word name */
 OBJ_CLASS_DECLARATION(coll_pccl_module_t);
@@ -71,6 +89,8 @@ OBJ_CLASS_DECLARATION(coll_pccl_module_t);
 int coll_pccl_parameters_register(void);
 /* Replaces values that cannot be used and tells the user so. */
 void coll_pccl_parameters_check(void);
+/* The value of coll_pccl_select; COLL_PCCL_MEASURE for a text that is none. */
+enum coll_pccl_selection coll_pccl_parameters_selection(void);
 
 /* module.c: the framework asks for a module for `comm`; NULL = not interested. */
 mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm, int *priority);

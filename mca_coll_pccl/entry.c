@@ -1,7 +1,7 @@
 /* The functions of MPI that pccl takes over. Each collective has one function that describes a call: which buffers,
  * sizes, operator and root it has. ENTRIES makes of it what Open MPI calls, and the table at the end says where Open
  * MPI keeps it: a new collective needs a description, an ENTRIES line and a row. */
-#include "component.h"
+#include "select.h"
 
 /* --- signatures that several collectives share ---------------------------------------------------------------- */
 
@@ -365,8 +365,13 @@ static int guard(int status, ompi_request_t **request, const struct coll_pccl_ca
     static int coll_pccl_##NAME(SIGNATURE##_PARAMETERS, mca_coll_base_module_t *base)                                \
     {                                                                                                                \
         struct coll_pccl_call call = describe_##NAME(SIGNATURE##_ARGUMENTS);                                         \
-        int status = coll_pccl_serve(&call, comm, OWN(base));                                                        \
-        return status != COLL_PCCL_DECLINED ? status : PREVIOUS(base, NAME, SIGNATURE##_ARGUMENTS);                  \
+        struct coll_pccl_trial *trial = NULL;                                                                        \
+        int status = COLL_PCCL_DECLINED;                                                                             \
+        if (!coll_pccl_select_skips(OWN(base), &call)) {                                                             \
+            status = coll_pccl_serve(&call, comm, OWN(base), &trial);                                                \
+        }                                                                                                            \
+        status = status == COLL_PCCL_DECLINED ? PREVIOUS(base, NAME, SIGNATURE##_ARGUMENTS) : status;                \
+        return trial ? coll_pccl_select_end(OWN(base), comm, trial, status) : status;                                \
     }                                                                                                                \
     static int coll_pccl_i##NAME(SIGNATURE##_PARAMETERS, ompi_request_t **request, mca_coll_base_module_t *base)     \
     {                                                                                                                \

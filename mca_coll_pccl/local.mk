@@ -10,6 +10,9 @@ mca_coll_pccl_la_LIBADD = libpcclsynth.la $(OMPI_LIBS) -lopen-pal $(HWLOC_LIBS)
 mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/agreement.c \
 	mca_coll_pccl/agreement.h \
+	mca_coll_pccl/archive.h \
+	mca_coll_pccl/archive_outcome.c \
+	mca_coll_pccl/archive_plan.c \
 	mca_coll_pccl/bind.c \
 	mca_coll_pccl/buffer.c \
 	mca_coll_pccl/cache.c \
@@ -19,6 +22,8 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/compat.h \
 	mca_coll_pccl/component.c \
 	mca_coll_pccl/component.h \
+	mca_coll_pccl/contest.c \
+	mca_coll_pccl/contest.h \
 	mca_coll_pccl/entry.c \
 	mca_coll_pccl/execute.c \
 	mca_coll_pccl/execute.h \
@@ -38,6 +43,8 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/report.h \
 	mca_coll_pccl/request.c \
 	mca_coll_pccl/request.h \
+	mca_coll_pccl/select.c \
+	mca_coll_pccl/select.h \
 	mca_coll_pccl/serve.c \
 	mca_coll_pccl/span.h \
 	mca_coll_pccl/transport.c \

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "agreement.h"
-#include "component.h"
 #include "neighborhood.h"
+#include "select.h"
 #include "world.h"
 
 #include "pccl/topology.h"
@@ -23,6 +23,9 @@ static void construct(coll_pccl_module_t *module)
     memset(&module->previous, 0, sizeof module->previous);
     memset(module->installed, 0, sizeof module->installed);
     module->group = NULL;
+    module->selection = coll_pccl_parameters_selection();
+    module->conferring = false;
+    module->choices = NULL;
 }
 
 static mca_coll_base_module_t **previous_module(struct coll_pccl_module *module, const struct coll_pccl_function *row)
@@ -46,9 +49,12 @@ static void release_previous(struct coll_pccl_module *module)
 static void destruct(coll_pccl_module_t *module)
 {
     release_previous(module);
+    coll_pccl_choices_free(module->choices);
+    module->choices = NULL;
     if (module->group) {
         free(module->group->devices);
         free(module->group->neighborhood);
+        free(module->group->agreed);
         free(module->group);
         module->group = NULL;
     }

@@ -57,6 +57,15 @@ static const struct parameter parameters[] = {
     {"collectives", NULL, &coll_pccl_parameters.collectives, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
      "Which collectives pccl serves: \"all\" (default), a list such as \"allreduce,bcast\", or all but those of a "
      "list, \"^alltoall,alltoallv\"."},
+    {"select", NULL, &coll_pccl_parameters.select, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL,
+     "Who serves a collective. \"measure\" (default): on each communicator the first calls of a collective in an octave "
+     "of sizes alternate between pccl and the component below, then the faster of them serves. \"model\": pccl serves "
+     "where its plan is predicted to be faster than the textbook algorithms. \"always\": pccl serves whatever it can. "
+     "Must be the same on all ranks. A change through its MPI_T control variable (on all ranks alike) holds for the "
+     "communicators made afterwards."},
+    {"plan_dir", NULL, &coll_pccl_parameters.plan_dir, 0, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
+     "Directory that keeps plans and what was measured from run to run; it must exist. Empty (default): nothing is kept. "
+     "It must be set on all ranks or on none."},
     {"cache_plans", &coll_pccl_parameters.cache_plans, NULL, 1, 1 << 20, DEFAULT_CACHE_PLANS, OPAL_INFO_LVL_6,
      MCA_BASE_VAR_SCOPE_READONLY,
      "How many plans a process keeps for all its communicators (default 1024). When it is full, the plan that has not "
@@ -94,8 +103,9 @@ static const struct parameter parameters[] = {
 
 int coll_pccl_parameters_register(void)
 {
-    static char all[] = "all";
+    static char all[] = "all", measure[] = "measure";
     coll_pccl_parameters.collectives = all;
+    coll_pccl_parameters.select = measure;
     for (size_t i = 0; i < NUM_PARAMETERS; i++) {
         const struct parameter *row = &parameters[i];
         int index = mca_base_component_var_register(
@@ -155,6 +165,30 @@ static void check_collectives(void)
     free(list);
 }
 
+static const char *const selections[] = {
+    [COLL_PCCL_MEASURE] = "measure",
+    [COLL_PCCL_MODEL] = "model",
+    [COLL_PCCL_ALWAYS] = "always",
+};
+#define NUM_SELECTIONS (sizeof selections / sizeof *selections)
+
+/* Index of the value of coll_pccl_select, NUM_SELECTIONS if it is none of them. */
+static size_t find_selection(void)
+{
+    const char *text = coll_pccl_parameters.select;
+    size_t i = 0;
+    while (text && text[0] && i < NUM_SELECTIONS && strcmp(text, selections[i]) != 0) {
+        i++;
+    }
+    return i;
+}
+
+enum coll_pccl_selection coll_pccl_parameters_selection(void)
+{
+    size_t found = find_selection();
+    return found < NUM_SELECTIONS ? (enum coll_pccl_selection)found : COLL_PCCL_MEASURE;
+}
+
 void coll_pccl_parameters_check(void)
 {
     for (size_t i = 0; i < NUM_PARAMETERS; i++) {
@@ -166,4 +200,7 @@ void coll_pccl_parameters_check(void)
         }
     }
     check_collectives();
+    if (find_selection() == NUM_SELECTIONS) {
+        opal_show_help("help-mpi-coll-pccl.txt", "unknown selection", true, coll_pccl_parameters.select);
+    }
 }

@@ -6,42 +6,37 @@
 #include <string.h>
 
 #include "execute.h"
+#include "archive.h"
 #include "report.h"
 #include "world.h"
 
-#define LARGEST_BAND 40       /* a plan does not change any more */
 #define PRIVATE_SIZES_BAND 12 /* where ranks do not know each other's sizes, all must still pick one plan */
 
-static uint32_t band_of(const struct coll_pccl_call *call)
+uint32_t coll_pccl_band_of(const struct coll_pccl_call *call)
 {
-    if (call->kind == COLL_PCCL_BARRIER) {
-        return 0;
-    }
     if (coll_pccl_collectives[call->kind].sizes_private) {
         return PRIVATE_SIZES_BAND;
     }
-    uint32_t band = 63 - (uint32_t)__builtin_clzll((unsigned long long)call->block_bytes | 1);
-    return band < COLL_PCCL_SMALLEST_BAND ? COLL_PCCL_SMALLEST_BAND : band > LARGEST_BAND ? LARGEST_BAND : band;
+    return coll_pccl_octave_band(call->block_bytes);
 }
 
-static bool is_ordered(const struct coll_pccl_call *call)
+uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call)
 {
-    return call->op && !ompi_op_is_commute(call->op);
+    return (uint64_t)(uint32_t)call->root << 32 | (uint64_t)call->kind << 16 | coll_pccl_band_of(call) << 2 |
+           (uint32_t)coll_pccl_is_ordered(call) << 1 | 1;
 }
 
-/* Finds the plan among those of the process, or makes it; remembers it for the next call. */
-static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *comm, const struct coll_pccl_call *call,
-                   uint64_t packed, struct coll_pccl_plan **plan, struct coll_pccl_execution **idle)
+struct coll_pccl_key coll_pccl_plan_key(const struct coll_pccl_group *group, const struct coll_pccl_call *call)
 {
     const struct coll_pccl_collective *row = &coll_pccl_collectives[call->kind];
     const struct coll_pccl_neighborhood *neighborhood = coll_pccl_is_among_neighbors(call->kind) ? group->neighborhood
                                                         : group->num_ranks == 1 ? &coll_pccl_neighborhood_of_one
                                                                                 : NULL;
-    struct coll_pccl_key key = {
+    return (struct coll_pccl_key){
         .collective = row->planned_as,
-        .band = band_of(call),
+        .band = coll_pccl_band_of(call),
         .root = (uint32_t)call->root,
-        .ordered = is_ordered(call),
+        .ordered = coll_pccl_is_ordered(call),
         .reproducible = call->op && coll_pccl_parameters.reproducible,
         .direct = row->sizes_private,
         .num_ranks = group->num_ranks,
@@ -51,8 +46,17 @@ static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *co
         .neighborhood = neighborhood,
         .one_block = coll_pccl_has_one_block(call->kind),
     };
-    if (coll_pccl_cache_find(&key, comm, plan, idle) != PCCL_SUCCESS) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+}
+
+/* Finds the plan among those of the process, or makes it; remembers it for the next call. */
+static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *comm, const struct coll_pccl_call *call,
+                   uint64_t packed, struct coll_pccl_plan **plan, struct coll_pccl_execution **idle)
+{
+    struct coll_pccl_key key = coll_pccl_plan_key(group, call);
+    key.kept = coll_pccl_archive_agreed(group, call);
+    int status = coll_pccl_cache_find(&key, comm, plan, idle);
+    if (status != PCCL_SUCCESS) {
+        return status == PCCL_ERR_MEMORY ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERR_FILE_READ_FAILURE;
     }
     group->recent[call->kind] = (struct coll_pccl_recent){packed, (*plan)->generation, (*plan)->place};
     return OMPI_SUCCESS;
@@ -65,6 +69,17 @@ static const char *find_refusal(const struct coll_pccl_group *group, enum coll_p
     return coll_pccl_is_among_neighbors(kind) && !group->has_strangers ? NULL : group->declined;
 }
 
+/* Why a plan is not used, or NULL. */
+static const char *refusal(const struct coll_pccl_plan *plan, enum coll_pccl_selection selection)
+{
+    if (!plan->program) {
+        return plan->failure;
+    }
+    return selection == COLL_PCCL_MODEL && plan->textbook
+               ? "the best plan in the model is an algorithm that the component below has too"
+               : NULL;
+}
+
 int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                         const struct coll_pccl_call *call, struct coll_pccl_plan **plan,
                         struct coll_pccl_execution **idle)
@@ -75,8 +90,8 @@ int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicato
     }
     const char *declined = find_refusal(group, call->kind);
     const struct coll_pccl_recent *recent = &group->recent[call->kind];
-    uint32_t band = band_of(call);
-    uint64_t packed = (uint64_t)(uint32_t)call->root << 32 | band << 2 | (uint32_t)is_ordered(call) << 1 | 1;
+    uint32_t band = coll_pccl_band_of(call);
+    uint64_t packed = coll_pccl_plan_name(call);
     *plan = recent->key == packed ? coll_pccl_cache_recall(recent->place, recent->generation, idle) : NULL;
     if (!*plan && !declined) {
         int status = look_up(group, comm, call, packed, plan, idle);
@@ -84,7 +99,7 @@ int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicato
             return status;
         }
     }
-    declined = declined ? declined : (*plan)->program ? NULL : (*plan)->failure;
+    declined = declined ? declined : refusal(*plan, module->selection);
     if (coll_pccl_parameters.verbose > 0) {
         coll_pccl_report_use(comm, group, call->kind, band, *plan, declined);
     }
@@ -232,6 +247,47 @@ static int plan_exchange(struct coll_pccl_plan *plan, struct pccl_error *error)
                                        error);
 }
 
+/* Textbook algorithms in the order of the ranks, as Open MPI has them. */
+static bool is_textbook(const char *method)
+{
+    static const char *const methods[] = {
+        "spread",   "spread:outward",   "pairwise", "flat",      "flat:twice", "doubling:vector",
+        "doubling", "doubling:folded",  "bruck",    "bruck:alltoall", "doubling:alltoall", "binomial",
+        "ring:rank", "chain:rank", "binary", "doubling:scan", "chain:scan", "spread:scan",
+    };
+    size_t i = 0;
+    while (i < sizeof methods / sizeof *methods && strcmp(method, methods[i]) != 0) {
+        i++;
+    }
+    return i < sizeof methods / sizeof *methods;
+}
+
+struct pccl_request coll_pccl_plan_request(const struct coll_pccl_key *key)
+{
+    return (struct pccl_request){
+        .collective = key->collective,
+        .num_ranks = key->num_ranks,
+        .devices = key->devices,
+        .root = key->root,
+        .bytes = key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band),
+        .ordered = key->ordered,
+        .reproducible = key->reproducible,
+        .direct = key->direct,
+    };
+}
+
+/* Takes a schedule over into the plan. */
+static int adopt(struct coll_pccl_plan *plan, const struct pccl_schedule *schedule, int64_t predicted_ps,
+                 struct pccl_error *error)
+{
+    plan->pieces = schedule->demand->pieces;
+    plan->predicted_ps = predicted_ps;
+    plan->textbook = is_textbook(schedule->method);
+    plan->digest = coll_pccl_archive_digest(schedule);
+    snprintf(plan->method, sizeof plan->method, "%s", schedule->method);
+    return make_program(plan, schedule, error);
+}
+
 /* Why there is no plan on the topology: often devices of the group are not joined. Else what the synthesizer says last.
  */
 static void explain_failure(struct coll_pccl_plan *plan, int status, const struct pccl_error *error)
@@ -258,16 +314,7 @@ static void explain_failure(struct coll_pccl_plan *plan, int status, const struc
 static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm, struct pccl_error *error)
 {
     const struct coll_pccl_key *key = &plan->key;
-    struct pccl_request request = {
-        .collective = key->collective,
-        .num_ranks = key->num_ranks,
-        .devices = key->devices,
-        .root = key->root,
-        .bytes = key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band),
-        .ordered = key->ordered,
-        .reproducible = key->reproducible,
-        .direct = key->direct,
-    };
+    struct pccl_request request = coll_pccl_plan_request(key);
     struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
     struct pccl_result *result = NULL;
     int status = pccl_synthesize(coll_pccl_world.topology, &request, &options, &result, error);
@@ -284,10 +331,10 @@ static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *c
     if (coll_pccl_parameters.verbose >= 5) {
         coll_pccl_report_candidates(comm, key, result);
     }
-    plan->pieces = result->schedule->demand->pieces;
-    plan->predicted_ps = result->makespan_ps;
-    snprintf(plan->method, sizeof plan->method, "%s", result->schedule->method);
-    status = make_program(plan, result->schedule, error);
+    status = adopt(plan, result->schedule, result->makespan_ps, error);
+    if (status == PCCL_SUCCESS) {
+        coll_pccl_archive_save(key, result->schedule);
+    }
     pccl_result_free(result);
     return status;
 }
@@ -307,21 +354,79 @@ static bool copy_key(const struct coll_pccl_key *key, struct coll_pccl_key *copy
     return devices && memcpy(devices, key->devices, key->num_ranks * sizeof *devices);
 }
 
-int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
-                          struct coll_pccl_plan **made)
+/* A plan with its own copy of the key, and nothing else. */
+static struct coll_pccl_plan *new_plan(const struct coll_pccl_key *key)
 {
     struct coll_pccl_plan *plan = calloc(1, sizeof *plan);
     if (!plan || !copy_key(key, &plan->key)) {
         free(plan);
+        return NULL;
+    }
+    return plan;
+}
+
+int coll_pccl_plan_load(const struct coll_pccl_key *key, struct coll_pccl_plan **loaded)
+{
+    struct pccl_schedule *schedule = NULL;
+    struct pccl_simulation simulation = {0};
+    struct pccl_error error = {""};
+    *loaded = NULL;
+    struct coll_pccl_plan *plan = new_plan(key);
+    if (!plan) {
+        return PCCL_ERR_MEMORY;
+    }
+    int status = coll_pccl_archive_load(key, &schedule, &error);
+    if (schedule) {
+        status = pccl_simulate(coll_pccl_world.topology, schedule, &simulation, &error);
+        status = status == PCCL_SUCCESS ? adopt(plan, schedule, simulation.makespan_ps, &error) : status;
+        status = status == PCCL_SUCCESS ? index_operations(plan) : status;
+    }
+    if (status != PCCL_SUCCESS && status != PCCL_ERR_MEMORY) {
+        coll_pccl_report_refused(key->rank, &error);
+    }
+    if (status == PCCL_SUCCESS && schedule) {
+        plan->key.kept = plan->digest;
+        *loaded = plan;
+    } else {
+        coll_pccl_plan_free(plan);
+    }
+    pccl_schedule_free(schedule);
+    return status == PCCL_ERR_MEMORY ? status : PCCL_SUCCESS;
+}
+
+/* The plan that the ranks have agreed upon, if it is still in the directory. */
+static int load_again(const struct coll_pccl_key *key, struct coll_pccl_plan **made)
+{
+    int status = coll_pccl_plan_load(key, made);
+    if (*made && (*made)->digest != key->kept) {
+        coll_pccl_plan_free(*made);
+        *made = NULL;
+    }
+    return status;
+}
+
+int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
+                          struct coll_pccl_plan **made)
+{
+    int status = PCCL_SUCCESS;
+    *made = NULL;
+    if (key->kept && ((status = load_again(key, made)) != PCCL_SUCCESS || *made)) {
+        return status;
+    }
+    struct coll_pccl_plan *plan = new_plan(key);
+    if (!plan) {
         return PCCL_ERR_MEMORY;
     }
     struct pccl_error error = {""};
-    int status = key->neighborhood ? plan_exchange(plan, &error) : synthesize(plan, comm, &error);
+    status = key->neighborhood ? plan_exchange(plan, &error) : synthesize(plan, comm, &error);
     if (status == PCCL_SUCCESS) {
         status = index_operations(plan);
     } else if (status != PCCL_ERR_MEMORY) {
         snprintf(plan->failure, sizeof plan->failure, "%s: %.120s", pccl_status_text(status), error.message);
         status = PCCL_SUCCESS;
+    }
+    if (status == PCCL_SUCCESS && key->kept && plan->digest != key->kept) {
+        status = PCCL_ERR_IO;
     }
     if (status != PCCL_SUCCESS) {
         coll_pccl_plan_free(plan);

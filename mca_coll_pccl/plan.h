@@ -19,6 +19,8 @@ struct coll_pccl_key {
     uint32_t num_ranks, rank;
     const uint32_t *devices; /* [num_ranks]; NULL among neighbours */
     uint64_t digest;         /* of devices, or of the neighbourhood */
+    uint64_t kept;           /* coll_pccl_archive_digest of a plan from coll_pccl_plan_dir that the ranks of a
+                                communicator have agreed to use; 0: the one that the synthesizer makes */
     const struct coll_pccl_neighborhood *neighborhood; /* of this rank, else NULL: the plan is this rank's own affair */
     bool one_block;                                    /* among neighbours: all edges out carry the same block */
 };
@@ -43,6 +45,8 @@ struct coll_pccl_plan {
     uint32_t pieces;              /* per block */
     char method[48];
     int64_t predicted_ps;                  /* for blocks of 2^band bytes; -1: unknown */
+    uint64_t digest;                       /* of the schedule and its method; 0 if there is none */
+    bool textbook;                         /* an algorithm that Open MPI's own components have too */
     char failure[160];                     /* why there is no program, or none that follows the topology */
     bool assumes_switch;                   /* the program is made as if all ranks were on one switch */
     struct coll_pccl_slot *slots;          /* [program->num_slots] */
@@ -61,20 +65,49 @@ struct coll_pccl_plan {
 
 /* plan.c */
 
+#define COLL_PCCL_SMALLEST_BAND 6 /* up to 127 bytes a message costs the same */
+#define COLL_PCCL_LARGEST_BAND 40 /* a plan does not change any more */
+
 /* The plan for a call, and an execution of it that may be used again, if there is one; the caller returns both with
  * coll_pccl_plan_release. COLL_PCCL_DECLINED if the ranks of the communicator leave the call to the previous component,
- * an MPI error code if this rank is out of memory. */
+ * an MPI error code if this rank is out of memory, or can neither read nor make a plan that the others use. */
 int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                         const struct coll_pccl_call *call, struct coll_pccl_plan **plan,
                         struct coll_pccl_execution **idle);
 
-/* Makes the plan of a key. Where the synthesizer refuses, the plan has no program (all ranks see the same). Returns 0
- * or PCCL_ERR_MEMORY. comm is only for what coll_pccl_verbose prints. */
+static inline bool coll_pccl_is_ordered(const struct coll_pccl_call *call)
+{
+    return call->op && !ompi_op_is_commute(call->op);
+}
+
+/* The band of a size in bytes. */
+static inline uint32_t coll_pccl_octave_band(size_t bytes)
+{
+    uint32_t octave = 63 - (uint32_t)__builtin_clzll((unsigned long long)bytes | 1);
+    return octave < COLL_PCCL_SMALLEST_BAND ? COLL_PCCL_SMALLEST_BAND
+           : octave > COLL_PCCL_LARGEST_BAND ? COLL_PCCL_LARGEST_BAND
+                                             : octave;
+}
+
+/* The octave that a call's size is in; one for all calls whose sizes the ranks do not share. */
+uint32_t coll_pccl_band_of(const struct coll_pccl_call *call);
+
+/* What plans are told apart by on a communicator: kind, band, root and order. Never 0. */
+uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call);
+/* key->kept is 0. */
+struct coll_pccl_key coll_pccl_plan_key(const struct coll_pccl_group *group, const struct coll_pccl_call *call);
+/* What the synthesizer is asked for a key; it refers to the key's devices. */
+struct pccl_request coll_pccl_plan_request(const struct coll_pccl_key *key);
+
+/* Makes the plan of a key. Where the synthesizer refuses, the plan has no program (all ranks see the same). Returns 0,
+ * PCCL_ERR_MEMORY, or PCCL_ERR_IO if the plan agreed upon cannot be had any more. comm is only for what coll_pccl_verbose
+ * prints. */
 int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
                           struct coll_pccl_plan **plan);
+/* The plan that coll_pccl_plan_dir has for a key with kept = 0: verified, and its key with kept = digest. NULL if there
+ * is none to be used. */
+int coll_pccl_plan_load(const struct coll_pccl_key *key, struct coll_pccl_plan **plan);
 void coll_pccl_plan_free(struct coll_pccl_plan *plan);
-
-#define COLL_PCCL_SMALLEST_BAND 6 /* up to 127 bytes a message costs the same */
 
 /* Bytes of a block that a plan of this band is made for. */
 static inline int64_t coll_pccl_band_bytes(uint32_t band)
@@ -87,6 +120,8 @@ static inline int64_t coll_pccl_band_bytes(uint32_t band)
 /* The plan of a key, made if it is missing, with a reference. */
 int coll_pccl_cache_find(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
                          struct coll_pccl_plan **plan, struct coll_pccl_execution **idle);
+/* The digest of the plan that this process has for a key with kept = 0, or finds in coll_pccl_plan_dir; 0 if none. */
+uint64_t coll_pccl_cache_offer(const struct coll_pccl_key *key, bool *is_from_file);
 /* The plan at a place of the cache, with a reference, if it is still the one of that generation; else NULL. */
 struct coll_pccl_plan *coll_pccl_cache_recall(uint32_t place, uint64_t generation, struct coll_pccl_execution **idle);
 /* Gives up a reference. idle: an execution that may be used again, or NULL. */

@@ -37,6 +37,18 @@ static const char *plural(uint32_t count)
     return count == 1 ? "" : "s";
 }
 
+/* ", 4 KiB to below 8 KiB"; nothing where one plan serves all sizes. */
+static void print_sizes(char text[96], enum coll_pccl_kind kind, uint32_t band)
+{
+    char low[32], high[32];
+    text[0] = '\0';
+    if (kind != COLL_PCCL_BARRIER) {
+        print_bytes(low, band <= COLL_PCCL_SMALLEST_BAND ? 1 : coll_pccl_band_bytes(band));
+        print_bytes(high, coll_pccl_band_bytes(band + 1));
+        snprintf(text, 96, ", %s to below %s", low, high);
+    }
+}
+
 void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
                           uint32_t band, const struct coll_pccl_plan *plan, const char *declined)
 {
@@ -44,12 +56,10 @@ void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_gro
         return;
     }
     group->reported[kind] |= UINT64_C(1) << band;
-    char subject[160], sizes[96] = "", low[32], high[32], time[32];
+    char subject[160], sizes[96] = "", time[32];
     print_subject(subject, comm, coll_pccl_collectives[kind].name);
-    if (kind != COLL_PCCL_BARRIER && !coll_pccl_collectives[kind].sizes_private) {
-        print_bytes(low, band == COLL_PCCL_SMALLEST_BAND ? 1 : coll_pccl_band_bytes(band));
-        print_bytes(high, coll_pccl_band_bytes(band + 1));
-        snprintf(sizes, sizeof sizes, ", %s to below %s", low, high);
+    if (!coll_pccl_collectives[kind].sizes_private) {
+        print_sizes(sizes, kind, band);
     }
     if (declined) {
         opal_output(coll_pccl_output, "%s%s: declined: %s", subject, sizes, declined);
@@ -58,10 +68,55 @@ void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_gro
     print_time(time, plan->predicted_ps);
     bool is_predicted = plan->predicted_ps >= 0;
     uint32_t num_operations = plan->program->num_operations;
-    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operation%s here%s%s%s%s", subject, sizes, plan->method,
+    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operation%s here%s%s%s%s%s", subject, sizes, plan->method,
                 plan->pieces, plural(plan->pieces), num_operations, plural(num_operations),
                 is_predicted ? ", predicted " : "", is_predicted ? time : "",
-                plan->assumes_switch ? ", as if on one switch: " : "", plan->assumes_switch ? plan->failure : "");
+                plan->assumes_switch ? ", as if on one switch: " : "", plan->assumes_switch ? plan->failure : "",
+                plan->key.kept ? ", kept from before" : "");
+}
+
+void coll_pccl_report_choice(struct ompi_communicator_t *comm, const struct coll_pccl_subject *subject,
+                             enum coll_pccl_server server, const uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
+{
+    char text[160], sizes[96], planned[32], previous[32], times[128] = "known from before";
+    if (coll_pccl_parameters.verbose == 0 || subject->group->rank != 0) {
+        return;
+    }
+    print_subject(text, comm, coll_pccl_collectives[subject->kind].name);
+    print_sizes(sizes, subject->kind, subject->band);
+    if (medians_ns) {
+        print_time(planned, (int64_t)medians_ns[COLL_PCCL_PLANNED] * 1000);
+        print_time(previous, (int64_t)medians_ns[COLL_PCCL_PREVIOUS] * 1000);
+        snprintf(times, sizeof times, "measured %s with pccl, %s with the component below", planned, previous);
+    }
+    opal_output(coll_pccl_output, "%s%s%s: from now on served by %s: %s", text, sizes,
+                coll_pccl_collectives[subject->kind].sizes_private ? " at a rank" : "",
+                server == COLL_PCCL_PLANNED ? "pccl" : "the component below", times);
+}
+
+void coll_pccl_report_mute(struct ompi_communicator_t *comm)
+{
+    char text[160];
+    if (coll_pccl_parameters.verbose > 0 && ompi_comm_rank(comm) == 0) {
+        print_subject(text, comm, "nothing measured");
+        opal_output(coll_pccl_output, "%s: no component below serves allreduce; pccl serves whatever it can", text);
+    }
+}
+
+void coll_pccl_report_refused(uint32_t rank, const struct pccl_error *error)
+{
+    if (rank == 0) {
+        opal_output(coll_pccl_output, "coll_pccl_plan_dir: not used: %s", error->message);
+    }
+}
+
+void coll_pccl_report_unkept(const struct pccl_error *error)
+{
+    static bool told;
+    if (!told) {
+        opal_output(coll_pccl_output, "coll_pccl_plan_dir: nothing is kept: %s", error->message);
+    }
+    told = true;
 }
 
 /* Why a candidate is not the plan. One may be as fast: then fewer pieces or its place in the table decide. */

@@ -3,11 +3,22 @@
 #define COLL_PCCL_REPORT_H
 
 #include "execute.h"
+#include "archive.h"
 
 /* Level 1: how a collective is served from now on for a size band; once per communicator, collective and band. plan may
  * be NULL if declined is not. */
 void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
                           uint32_t band, const struct coll_pccl_plan *plan, const char *declined);
+/* Level 1: who serves from now on; times of a call with pccl's plan and in the component below, NULL: known from
+ * before. */
+void coll_pccl_report_choice(struct ompi_communicator_t *comm, const struct coll_pccl_subject *subject,
+                             enum coll_pccl_server server, const uint64_t medians_ns[COLL_PCCL_NUM_SERVERS]);
+/* Level 1: nothing can be measured, since the ranks have no allreduce to confer by. */
+void coll_pccl_report_mute(struct ompi_communicator_t *comm);
+/* At every level: a file of coll_pccl_plan_dir that is not used, told by rank 0 of the communicator. */
+void coll_pccl_report_refused(uint32_t rank, const struct pccl_error *error);
+/* At every level, once per process: nothing can be kept in coll_pccl_plan_dir. */
+void coll_pccl_report_unkept(const struct pccl_error *error);
 /* Level 5: what the synthesizer considered for a plan. */
 void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct coll_pccl_key *key,
                                  const struct pccl_result *result);

@@ -1,6 +1,8 @@
 /* The common path of all collectives: from a described call to its end. */
+#include "archive.h"
 #include "check.h"
 #include "request.h"
+#include "select.h"
 
 /* Now and then a call sends synchronously; which calls need not be the same on all ranks. */
 static mca_pml_base_send_mode_t send_mode(struct coll_pccl_group *group, enum coll_pccl_kind kind)
@@ -26,7 +28,11 @@ static int prepare(const struct coll_pccl_call *call, struct ompi_communicator_t
 {
     struct coll_pccl_plan *plan;
     struct coll_pccl_execution *execution;
-    int status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
+    int status = coll_pccl_archive_agree(module, comm, call);
+    if (status != OMPI_SUCCESS) {
+        return status;
+    }
+    status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
     if (status != OMPI_SUCCESS) {
         return status;
     }
@@ -39,15 +45,14 @@ static int prepare(const struct coll_pccl_call *call, struct ompi_communicator_t
     return status == OMPI_SUCCESS ? OMPI_SUCCESS : coll_pccl_execution_finish(execution, status);
 }
 
-int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
-                    struct coll_pccl_module *module)
+/* Runs the plan of a call. */
+static int run(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, struct coll_pccl_module *module)
 {
-    int status = coll_pccl_parameters.check ? coll_pccl_check(call, comm, module) : OMPI_SUCCESS;
-    if (status != OMPI_SUCCESS || call->empty) {
-        return status;
-    }
     struct coll_pccl_execution *execution;
-    status = prepare(call, comm, module, coll_pccl_collectives[call->kind].tag, &execution);
+    int status = coll_pccl_archive_agree(module, comm, call);
+    if (status == OMPI_SUCCESS) {
+        status = prepare(call, comm, module, coll_pccl_collectives[call->kind].tag, &execution);
+    }
     if (status != OMPI_SUCCESS) {
         return status;
     }
@@ -58,11 +63,49 @@ int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_
     return coll_pccl_execution_finish(execution, status);
 }
 
+/* With coll_pccl_check, whether all ranks make the same call. */
+static int compare(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, struct coll_pccl_module *module)
+{
+    if (!coll_pccl_parameters.check) {
+        return OMPI_SUCCESS;
+    }
+    module->conferring = true;
+    int status = coll_pccl_check(call, comm, module);
+    module->conferring = false;
+    return status;
+}
+
+int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                    struct coll_pccl_module *module, struct coll_pccl_trial **trial)
+{
+    *trial = NULL;
+    if (module->conferring) {
+        return COLL_PCCL_DECLINED;
+    }
+    int status = compare(call, comm, module);
+    if (status != OMPI_SUCCESS || call->empty) {
+        return status;
+    }
+    status = coll_pccl_select_begin(module, comm, call, trial);
+    if (status != OMPI_SUCCESS) {
+        return status;
+    }
+    status = run(call, comm, module);
+    if (status == COLL_PCCL_DECLINED && *trial) {
+        coll_pccl_select_end(module, comm, *trial, status);
+        *trial = NULL;
+    }
+    return status;
+}
+
 /* A request for a call that is not empty, with all that it needs when the call has returned. */
 static int make_request(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                         struct coll_pccl_module *module, int tag, bool persistent, struct coll_pccl_request **request)
 {
     struct coll_pccl_execution *execution;
+    if (coll_pccl_select_leaves(module, call)) {
+        return COLL_PCCL_DECLINED;
+    }
     int status = prepare(call, comm, module, tag, &execution);
     if (status != OMPI_SUCCESS) {
         return status;

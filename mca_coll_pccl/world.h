@@ -32,6 +32,7 @@ struct coll_pccl_record {
     uint64_t message_limit;
     uint64_t reproducible;
     uint64_t check;
+    uint64_t selection; /* enum coll_pccl_selection, and whether there is a plan_dir */
     uint64_t fabric; /* digest of the topology made from the parameter, 0 if there is none */
     char host[COLL_PCCL_HOST_BYTES];
     struct pccl_place place;

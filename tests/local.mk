@@ -6,6 +6,7 @@ UNIT_TESTS = \
 	tests/unit/test_base \
 	tests/unit/test_bound \
 	tests/unit/test_classical \
+	tests/unit/test_contest \
 	tests/unit/test_demand \
 	tests/unit/test_fabric \
 	tests/unit/test_exchange \
@@ -50,6 +51,8 @@ tests_unit_test_topology_io_SOURCES = tests/unit/test_topology_io.c tests/unit/o
 tests_unit_test_program_SOURCES = tests/unit/test_program.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
 tests_unit_test_store_SOURCES = tests/unit/test_store.c $(UNIT_SAMPLES)
 tests_unit_test_simulate_SOURCES = tests/unit/test_simulate.c $(UNIT_SAMPLES)
+tests_unit_test_contest_SOURCES = tests/unit/test_contest.c mca_coll_pccl/contest.c mca_coll_pccl/contest.h
+tests_unit_test_contest_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_demand_SOURCES = tests/unit/test_demand.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_io_SOURCES = tests/unit/test_schedule_io.c $(UNIT_SAMPLES)

@@ -27,6 +27,7 @@ struct bench_options {
     size_t max_memory; /* bytes of buffers per rank; larger cases are left out */
     enum bench_form form;
     int outstanding; /* operations that are started together and then waited for together; blocking: 1 */
+    const char *select; /* coll_pccl_select of pccl's side */
     bool verbose;
     bool help; /* print the usage and stop */
     const char *csv;
@@ -49,7 +50,8 @@ struct bench_sides {
     MPI_T_pvar_handle served;
 };
 
-void bench_sides_create(struct bench_sides *sides);
+/* select: a value of coll_pccl_select. */
+void bench_sides_create(struct bench_sides *sides, const char *select);
 void bench_sides_free(struct bench_sides *sides);
 /* How many calls of collectives pccl has served in this process; 0 where that cannot be told. */
 unsigned long bench_sides_served(const struct bench_sides *sides);

@@ -83,7 +83,7 @@ static int run_all(const struct bench_options *options)
     struct bench_sides sides;
     int status = 0;
 
-    bench_sides_create(&sides);
+    bench_sides_create(&sides, options->select);
     if (rank == 0) {
         report = bench_report_open(options, &sides, count_rows(options));
         status = report ? 0 : -1;

@@ -19,7 +19,7 @@ static const char doc[] =
     "doubles.\n\n"
     "Example: mpirun -n 4 --mca coll_pccl_priority 100 pccl-bench -c allgather,allreduce -s 8,1K,64K,1M";
 
-enum { OPTION_BUDGET = 256, OPTION_MEMORY, OPTION_CSV, OPTION_ROOT, OPTION_OUTSTANDING };
+enum { OPTION_BUDGET = 256, OPTION_SELECT, OPTION_MEMORY, OPTION_CSV, OPTION_ROOT, OPTION_OUTSTANDING };
 
 static const struct argp_option descriptions[] = {
     {"collectives", 'c', "LIST", 0, "comma-separated names as in allgather,bcast (default: all)", 0},
@@ -32,6 +32,8 @@ static const struct argp_option descriptions[] = {
     {"iterations", 'i', "N", 0, "calls per round and side (default: as many as fit into the round)", 0},
     {"round-time", OPTION_BUDGET, "MS", 0, "how long a round should last, in milliseconds (default: 10)", 0},
     {"max-memory", OPTION_MEMORY, "SIZE", 0, "leave out cases that need more buffer space per rank (default: 256M)", 0},
+    {"select", OPTION_SELECT, "HOW", 0,
+     "who serves on pccl's side: always (default) pccl, or as coll_pccl_select says: measure, model", 0},
     {"csv", OPTION_CSV, "FILE", 0, "also write the results to FILE", 0},
     {"verbose", 'v', NULL, 0, "also print the number of calls and the spread of the ratio over the rounds", 0},
     {"help", '?', NULL, 0, "print this text", -1},
@@ -176,6 +178,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             return 0;
         argp_error(state, "--max-memory is '%s'; expected a size as in 256M", argument);
         return EINVAL;
+    case OPTION_SELECT:
+        if (strcmp(argument, "always") != 0 && strcmp(argument, "measure") != 0 && strcmp(argument, "model") != 0) {
+            argp_error(state, "--select is '%s'; expected always, measure or model", argument);
+            return EINVAL;
+        }
+        options->select = argument;
+        return 0;
     case OPTION_CSV:
         options->csv = argument;
         return 0;
@@ -230,6 +239,7 @@ int bench_options_parse(struct bench_options *options, int argc, char **argv, in
 
     *options = (struct bench_options){.sizes = {8, 512, 4096, 65536, 1 << 20},
                                       .num_sizes = 5,
+                                      .select = "always",
                                       .rounds = 9,
                                       .budget_ms = 10,
                                       .outstanding = 1,

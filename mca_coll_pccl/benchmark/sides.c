@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #define PRIORITY "coll_pccl_priority"
+#define SELECT "coll_pccl_select"
 #define SERVED_CALLS "coll_pccl_served_calls"
 
 /* The component's priority, an int behind MPI's tool interface. Opened once, on every rank. */
@@ -47,6 +48,20 @@ static int control_write(struct control *control, int value)
     return MPI_T_cvar_write(control->handle, &value) == MPI_SUCCESS ? 0 : -1;
 }
 
+/* Who serves on communicators made from now on. Returns 0 or -1. */
+static int select_write(const char *value)
+{
+    MPI_T_cvar_handle handle;
+    int index, count, status;
+
+    if (MPI_T_cvar_get_index(SELECT, &index) != MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS)
+        return -1;
+    status = MPI_T_cvar_write(handle, value);
+    MPI_T_cvar_handle_free(&handle);
+    return status == MPI_SUCCESS ? 0 : -1;
+}
+
 static void counter_open(struct bench_sides *sides)
 {
     int index, count;
@@ -87,10 +102,10 @@ static void create_ring(MPI_Comm *comm, const char *name)
     MPI_Comm_set_name(*comm, name); /* for coll_pccl_verbose */
 }
 
-void bench_sides_create(struct bench_sides *sides)
+void bench_sides_create(struct bench_sides *sides, const char *select)
 {
     struct control control;
-    bool lowered;
+    bool lowered, selected;
 
     *sides = (struct bench_sides){.has_pccl = false};
     control_open(&control, sides->notice, sizeof(sides->notice));
@@ -98,6 +113,11 @@ void bench_sides_create(struct bench_sides *sides)
     lowered = sides->has_pccl && all_agree(control_write(&control, 0) == 0);
     if (sides->has_pccl && !lowered) {
         snprintf(sides->notice, sizeof(sides->notice), "the control variable " PRIORITY " cannot be written.");
+        sides->has_pccl = false;
+    }
+    selected = sides->has_pccl && all_agree(select_write(select) == 0);
+    if (sides->has_pccl && !selected) {
+        snprintf(sides->notice, sizeof(sides->notice), "the control variable " SELECT " cannot be written.");
         sides->has_pccl = false;
     }
     if (!sides->has_pccl && control.usable && !sides->notice[0])

@@ -34,7 +34,9 @@ declines=': declined: '
 plain_environment="OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=vader,self \
 OMPI_MCA_btl_vader_single_copy_mechanism=none"
 load_environment="$plain_environment OMPI_MCA_mca_base_component_path=$component:SYSTEM_DEFAULT"
-pccl_environment="$load_environment OMPI_MCA_coll_pccl_priority=90 OMPI_MCA_coll_pccl_verbose=1"
+# pccl serves whatever it can, so that it is what is tested.
+pccl_environment="$load_environment OMPI_MCA_coll_pccl_priority=90 OMPI_MCA_coll_pccl_verbose=1 \
+OMPI_MCA_coll_pccl_select=always"
 
 # compile NAME SOURCES...: an MPI program, into $TEST_FOLDER.
 compile() {

@@ -1,12 +1,13 @@
 #!/bin/sh
 # Runs the MPI tests over pccl: one line per test, PASS, FAIL (with the command to repeat it) or SKIP. See launch.sh for
 # the environment. tests/mpi/run.sh [GROUP...]: groups are matrix programs requests hosts
-# settings agreement large; default: all.
+# settings select agreement large; default: all.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$source/tests/mpi/launch.sh"
 here=$source/tests/mpi
-groups=${*:-matrix programs requests hosts settings agreement large}
+. "$here/select.sh"
+groups=${*:-matrix programs requests hosts settings select agreement large}
 
 chosen() {
     case " $groups " in
@@ -25,7 +26,8 @@ build() {
     done
     compile neighbors "$here/neighbors.c" "$here/exchange.c" "$here/datatypes.c" "$here/communicators.c" \
         "$here/check.c" || return 1
-    for program in order reproducible stress communicators_many threads spawn large allocations lowering mismatch; do
+    for program in order reproducible select stress communicators_many threads spawn large allocations lowering \
+        mismatch; do
         compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
 }
@@ -294,8 +296,8 @@ if ! build >"$logs/build.log" 2>&1; then
     fail build "the test programs do not compile"
     exit 1
 fi
-for group in matrix programs requests hosts settings agreement large; do
-    if chosen "$group"; then
+for group in matrix programs requests hosts settings select_tests agreement large; do
+    if chosen "${group%_tests}"; then
         "$group"
     fi
 done

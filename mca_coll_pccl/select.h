@@ -1,0 +1,71 @@
+/* Choosing between pccl's plans and the component below, so that pccl is never slower than what was there before.
+ *
+ * With coll_pccl_select measure, the first blocking calls of a collective in an octave of sizes on a communicator
+ * alternate between both (contest.h); then the faster one serves. Whatever is decided follows from the order of the
+ * calls on this communicator and from numbers that its ranks have exchanged, through the allreduce of the component
+ * below, inside such calls: so all ranks decide the same. What was measured on one communicator serves another with
+ * ranks in the same places only if all its ranks know of it, which they ask each other at its first call: threads may
+ * call on several communicators in another order on every rank. */
+#ifndef COLL_PCCL_SELECT_H
+#define COLL_PCCL_SELECT_H
+
+#include "component.h"
+#include "contest.h"
+#include "plan.h"
+
+/* A contest on a communicator that is not decided yet. */
+struct coll_pccl_trial;
+
+/* What has been chosen for a collective on a communicator. Masks have a bit per band, and an entry per order: the
+ * operator commutes, or not. */
+struct coll_pccl_choice {
+    uint64_t skipped[2]; /* bands left to the component below, where a call alone tells its band: the fast way out */
+    uint64_t left[2];    /* bands left to the component below */
+    uint64_t served[2];  /* bands served by pccl */
+    uint32_t grace;      /* where ranks do not know each other's sizes: so many calls more are left without asking */
+    uint32_t calls;      /* the same: calls until the ranks exchange their sizes */
+    uint32_t octave;     /* of the largest size at any rank when they last did */
+    uint64_t exchanged_ns, exchange_ns; /* when that was, 0 = never, and how long it took */
+    uint32_t interval;                  /* calls from that to the next */
+};
+
+/* Of all collectives of a communicator; made by its first blocking call. */
+struct coll_pccl_choices {
+    struct coll_pccl_choice of[COLL_PCCL_NUM_KINDS];
+    struct coll_pccl_trial *trials;
+};
+
+/* Whether a blocking call has been left to the component below: for the steady state, as fast as can be. If not,
+ * coll_pccl_select_begin finds out more. */
+static inline bool coll_pccl_select_skips(const struct coll_pccl_module *module, const struct coll_pccl_call *call)
+{
+    if (!module->choices || call->empty) {
+        return false;
+    }
+    struct coll_pccl_choice *choice = &module->choices->of[call->kind];
+    if (choice->grace > 0) {
+        choice->grace--;
+        return true;
+    }
+    return choice->skipped[coll_pccl_is_ordered(call)] >> coll_pccl_octave_band(call->block_bytes) & 1;
+}
+
+/* Who serves a blocking call: OMPI_SUCCESS: pccl; COLL_PCCL_DECLINED: the component below; or an MPI error code. All
+ * ranks of the communicator come to the same. *trial: what the call is measured for, or NULL; if it is set,
+ * coll_pccl_select_end must follow the call, however that ends. */
+int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                           const struct coll_pccl_call *call, struct coll_pccl_trial **trial);
+/* Takes down how long the call has taken; at shared counts of calls the ranks confer. status: of the call, returned
+ * unless conferring fails; COLL_PCCL_DECLINED: there is no plan, so the trial is over. */
+int coll_pccl_select_end(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                         struct coll_pccl_trial *trial, int status);
+/* Whether the blocking calls like this one have been left to the component below. For calls that must not wait. */
+bool coll_pccl_select_leaves(const struct coll_pccl_module *module, const struct coll_pccl_call *call);
+
+/* Whether the ranks can confer at all: same on all. */
+bool coll_pccl_can_confer(const struct coll_pccl_module *module, const struct ompi_communicator_t *comm);
+/* Each value becomes the largest over all ranks of the communicator. Only inside blocking calls. */
+int coll_pccl_confer(struct coll_pccl_module *module, struct ompi_communicator_t *comm, uint64_t *values, size_t count);
+void coll_pccl_choices_free(struct coll_pccl_choices *choices);
+
+#endif
