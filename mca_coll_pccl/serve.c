@@ -28,11 +28,7 @@ static int prepare(const struct coll_pccl_call *call, struct ompi_communicator_t
 {
     struct coll_pccl_plan *plan;
     struct coll_pccl_execution *execution;
-    int status = coll_pccl_archive_agree(module, comm, call);
-    if (status != OMPI_SUCCESS) {
-        return status;
-    }
-    status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
+    int status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
     if (status != OMPI_SUCCESS) {
         return status;
     }

@@ -60,8 +60,11 @@ bench 2 $on --mca coll_pccl_collectives bcast "$program" $quick -c bcast,gather 
 [ "$(grep -c 'pccl declined: both are the default' "$folder/out")" -eq 1 ] ||
     fail "it must say that gather was declined, and only that"
 
+bench 2 $on "$program" -c allreduce -s 8 --select measure || fail "a run with measuring failed"
+says "(--select): measure" || fail "it does not say who serves on pccl's side"
+
 for wrong in "-s 12x" "-s 4:2" "-c allsort" "-r 0" "--root 2" "--csv /nowhere/file" "--max-memory none" "--unknown" \
-    "--form twice" "--outstanding 2" \
+    "--select sometimes" "--form twice" "--outstanding 2" \
     "extra"; do
     if bench 2 "$program" $wrong; then
         fail "'$wrong' was accepted"

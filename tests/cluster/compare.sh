@@ -42,7 +42,7 @@ if [ "$colors" = 0 ]; then colors=$(yes 0 | head -n $CLUSTER_HOSTS | paste -sd,)
 status=0
 # shellcheck disable=SC2086
 cluster_mpirun -n $CLUSTER_HOSTS --mca mca_base_component_path "$component:SYSTEM_DEFAULT" -x LD_PRELOAD="$CLUSTER_DIR/idle.so" \
-    --mca coll_pccl_priority 100 --mca coll_pccl_verbose 1 --mca coll_pccl_topology "$CLUSTER_DIR/fabric.json" \
+    --mca coll_pccl_priority 100 --mca coll_pccl_select always --mca coll_pccl_verbose 1 --mca coll_pccl_topology "$CLUSTER_DIR/fabric.json" \
     --mca coll_tuned_use_dynamic_rules 1 $more \
     "$CLUSTER_DIR/compare" $forced -n "$calls" -l "$kind,$order,${group%%=*}" -g "$colors" -k "$CLUSTER_DIR/counters" \
     -m "$CLUSTER_DIR/meeting" "$@" >"$CLUSTER_DIR/out" 2>"$CLUSTER_DIR/err" </dev/null || status=$?

@@ -278,6 +278,8 @@ agreement() {
     differ other-collectives 'What happens now: pccl is off' OMPI_MCA_coll_pccl_collectives=bcast
     differ other-order 'What happens now: pccl is off' OMPI_MCA_coll_pccl_reproducible=1
     differ other-check 'What happens now: pccl is off' OMPI_MCA_coll_pccl_check=1
+    differ other-select 'What happens now: pccl is off' OMPI_MCA_coll_pccl_select=model
+    differ other-plan-dir 'What happens now: pccl is off' OMPI_MCA_coll_pccl_plan_dir=/tmp
     differ other-message-limit 'What happens now: pccl is off' OMPI_MCA_coll_pccl_message_limit=4096
     differ wrong-in-one 'What happens now: *pccl is off' OMPI_MCA_coll_pccl_topology=donut:4
 }
