@@ -1,6 +1,6 @@
 /* Archive: what was measured outlives the communicator, and with coll_pccl_plan_dir the process, as do the plans. What
- * this process knows or reads need not be what another one knows or reads, so nothing of it may be acted upon before the
- * ranks of a communicator have told each other: see select.h, and coll_pccl_archive_agree. */
+ * this process knows or reads need not be what another one does, so nothing of it may be acted upon before the ranks of
+ * a communicator have told each other: see select.h, and coll_pccl_archive_agree. */
 #ifndef COLL_PCCL_ARCHIVE_H
 #define COLL_PCCL_ARCHIVE_H
 

@@ -53,7 +53,8 @@ static int compare_times(const void *left, const void *right)
 }
 
 /* The times of one side; all: whatever their sizes. */
-static void collect(const struct coll_pccl_contest *contest, enum coll_pccl_server server, bool all, struct times *times)
+static void collect(const struct coll_pccl_contest *contest, enum coll_pccl_server server, bool all,
+                    struct times *times)
 {
     times->count = 0;
     for (uint32_t i = 0; i < contest->conferred; i++) {
@@ -103,7 +104,8 @@ static bool is_over(const struct times *planned, const struct times *previous, u
     return spent_ns >= ENOUGH_NS || is_clear(planned, previous);
 }
 
-enum coll_pccl_server coll_pccl_contest_judge(struct coll_pccl_contest *contest, uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
+enum coll_pccl_server coll_pccl_contest_judge(struct coll_pccl_contest *contest,
+                                              uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
 {
     struct times planned, previous;
     contest->conferred = coll_pccl_contest_num_samples(contest);

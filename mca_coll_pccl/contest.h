@@ -1,6 +1,6 @@
 /* A contest between pccl's plan and the component below, for one collective and size on one communicator: whose turn it
- * is, when the ranks must confer, who wins. Pure logic without MPI: all that it decides follows from the number of calls
- * and from times that all ranks have agreed upon, so it decides the same on every rank.
+ * is, when the ranks must confer, who wins. Pure logic without MPI: all that it decides follows from the number of
+ * calls and from times that all ranks have agreed upon, so it decides the same on every rank.
  *
  * The first call of each side does not count (a plan is made, connections are opened). Then the sides take turns as in
  * the sequence of Thue and Morse, so that neither always comes first, or always meets every second root or size of the
@@ -26,7 +26,7 @@ struct coll_pccl_sample {
 struct coll_pccl_contest {
     uint32_t calls;     /* so far, warm-ups included */
     uint32_t conferred; /* samples that all ranks have agreed upon: the first ones */
-    uint32_t octave;    /* of the sizes that the contest is about; other calls count only if there are too few of these */
+    uint32_t octave;    /* of the sizes that it is about; other calls count only if there are too few of these */
     struct coll_pccl_sample samples[COLL_PCCL_CONTEST_SAMPLES]; /* of the calls after the warm-ups, in their order */
 };
 

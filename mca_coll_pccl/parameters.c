@@ -58,14 +58,14 @@ static const struct parameter parameters[] = {
      "Which collectives pccl serves: \"all\" (default), a list such as \"allreduce,bcast\", or all but those of a "
      "list, \"^alltoall,alltoallv\"."},
     {"select", NULL, &coll_pccl_parameters.select, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL,
-     "Who serves a collective. \"measure\" (default): on each communicator the first calls of a collective in an octave "
-     "of sizes alternate between pccl and the component below, then the faster of them serves. \"model\": pccl serves "
+     "Who serves a collective. \"measure\" (default): on each communicator the first calls of a collective in an "
+     "octave of sizes alternate between pccl and the component below, then the faster of them serves. \"model\": pccl serves "
      "where its plan is predicted to be faster than the textbook algorithms. \"always\": pccl serves whatever it can. "
      "Must be the same on all ranks. A change through its MPI_T control variable (on all ranks alike) holds for the "
      "communicators made afterwards."},
     {"plan_dir", NULL, &coll_pccl_parameters.plan_dir, 0, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
-     "Directory that keeps plans and what was measured from run to run; it must exist. Empty (default): nothing is kept. "
-     "It must be set on all ranks or on none."},
+     "Directory that keeps plans and what was measured from run to run; it must exist. Empty (default): nothing is "
+     "kept. It must be set on all ranks or on none."},
     {"cache_plans", &coll_pccl_parameters.cache_plans, NULL, 1, 1 << 20, DEFAULT_CACHE_PLANS, OPAL_INFO_LVL_6,
      MCA_BASE_VAR_SCOPE_READONLY,
      "How many plans a process keeps for all its communicators (default 1024). When it is full, the plan that has not "

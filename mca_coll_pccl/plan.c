@@ -251,9 +251,9 @@ static int plan_exchange(struct coll_pccl_plan *plan, struct pccl_error *error)
 static bool is_textbook(const char *method)
 {
     static const char *const methods[] = {
-        "spread",   "spread:outward",   "pairwise", "flat",      "flat:twice", "doubling:vector",
-        "doubling", "doubling:folded",  "bruck",    "bruck:alltoall", "doubling:alltoall", "binomial",
-        "ring:rank", "chain:rank", "binary", "doubling:scan", "chain:scan", "spread:scan",
+        "spread",  "spread:outward", "pairwise",          "flat",     "flat:twice", "doubling:vector", "doubling",
+        "doubling:folded", "bruck",  "bruck:alltoall",    "doubling:alltoall", "binomial", "ring:rank", "chain:rank",
+        "binary",  "doubling:scan",  "chain:scan",        "spread:scan",
     };
     size_t i = 0;
     while (i < sizeof methods / sizeof *methods && strcmp(method, methods[i]) != 0) {

@@ -100,8 +100,8 @@ struct coll_pccl_key coll_pccl_plan_key(const struct coll_pccl_group *group, con
 struct pccl_request coll_pccl_plan_request(const struct coll_pccl_key *key);
 
 /* Makes the plan of a key. Where the synthesizer refuses, the plan has no program (all ranks see the same). Returns 0,
- * PCCL_ERR_MEMORY, or PCCL_ERR_IO if the plan agreed upon cannot be had any more. comm is only for what coll_pccl_verbose
- * prints. */
+ * PCCL_ERR_MEMORY, or PCCL_ERR_IO if the plan agreed upon cannot be had any more. comm is only for what
+ * coll_pccl_verbose prints. */
 int coll_pccl_plan_create(const struct coll_pccl_key *key, struct ompi_communicator_t *comm,
                           struct coll_pccl_plan **plan);
 /* The plan that coll_pccl_plan_dir has for a key with kept = 0: verified, and its key with kept = digest. NULL if there

@@ -68,7 +68,8 @@ void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_gro
     print_time(time, plan->predicted_ps);
     bool is_predicted = plan->predicted_ps >= 0;
     uint32_t num_operations = plan->program->num_operations;
-    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operation%s here%s%s%s%s%s", subject, sizes, plan->method,
+    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operation%s here%s%s%s%s%s", subject, sizes,
+                plan->method,
                 plan->pieces, plural(plan->pieces), num_operations, plural(num_operations),
                 is_predicted ? ", predicted " : "", is_predicted ? time : "",
                 plan->assumes_switch ? ", as if on one switch: " : "", plan->assumes_switch ? plan->failure : "",

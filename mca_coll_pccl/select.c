@@ -156,7 +156,8 @@ static struct coll_pccl_trial *find_trial(struct coll_pccl_choices *choices, con
                                           uint32_t band)
 {
     struct coll_pccl_trial *trial = choices->trials;
-    while (trial && (trial->kind != call->kind || trial->band != band || trial->ordered != coll_pccl_is_ordered(call))) {
+    bool ordered = coll_pccl_is_ordered(call);
+    while (trial && (trial->kind != call->kind || trial->band != band || trial->ordered != ordered)) {
         trial = trial->next;
     }
     return trial;
@@ -216,8 +217,8 @@ static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *
 /* --- for the entries ------------------------------------------------------------------------------------------- */
 
 /* Whether there is something to choose here. False on all ranks or on none. Among neighbours a rank's plan is the
- * obvious one, and Open MPI 4.1's own functions have defects (wrong blocks, crashes): nothing is to be gained from them.
- */
+ * obvious one, and Open MPI 4.1's own functions have defects (wrong blocks, crashes): nothing is to be gained from
+ * them. */
 static bool may_choose(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                        const struct coll_pccl_call *call)
 {

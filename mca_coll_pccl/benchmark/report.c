@@ -78,8 +78,8 @@ static void print_header(const struct bench_report *report, const struct bench_s
     if (report->options->outstanding > 1)
         printf("# %d operations at a time, their times together\n", report->options->outstanding);
     if (report->has_pccl)
-        printf("# ratio = pccl / default, median of the rounds' ratios; below 1 pccl is faster; who serves on pccl's side "
-               "(--select): %s\n",
+        printf("# ratio = pccl / default, median of the rounds' ratios; below 1 pccl is faster\n"
+               "# who serves on pccl's side (--select): %s\n",
                report->options->select);
     if (!report->has_pccl)
         printf("# ONLY THE DEFAULT IS TIMED: %s\n", sides->notice);

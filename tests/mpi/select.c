@@ -1,5 +1,5 @@
-/* Who serves a collective is found out by measuring: data are right meanwhile, whoever serves, with ranks that come late
- * and threads that call on several communicators in another order on every rank; in the end all ranks use the same.
+/* Who serves a collective is found out by measuring: data are right meanwhile, whoever serves, with ranks that come
+ * late and threads that call on several communicators in another order on every rank; in the end all use the same.
  * select [--calls N]: how often each; below 80 contests are not over, and only data are checked. */
 #include <pthread.h>
 #include <stdlib.h>

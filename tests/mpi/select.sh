@@ -24,7 +24,8 @@ test_measuring() {
     measured select-nested 3 "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_allreduce_algorithm 2" \
         "from now on served by" "" select
     measured select-threads 4 "" "" "" threads
-    measured select-collectives 4 "$(topology mesh:2x2)" "from now on served by" "" collectives --plain roots types reductions
+    measured select-collectives 4 "$(topology mesh:2x2)" "from now on served by" "" \
+        collectives --plain roots types reductions
     measured select-reports 3 "" "" "" reports
     measured select-bcast-only 3 "--mca coll_pccl_collectives bcast" "bcast on .*from now on served by" \
         "allreduce on .*from now on" select
