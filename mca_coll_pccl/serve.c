@@ -110,11 +110,23 @@ static int make_request(const struct coll_pccl_call *call, struct ompi_communica
     return *request ? OMPI_SUCCESS : coll_pccl_execution_finish(execution, OMPI_ERR_OUT_OF_RESOURCE);
 }
 
-/* A call that is empty takes no tag: of some ranks Open MPI lets none of it through, because their count is 0, while those
- * whose datatype is empty come here. */
+/* Tags between those that Open MPI counts through for non-blocking collectives, by which it sends on any communicator
+ * itself: the edges of MPI_Dist_graph_create, which it takes from any source, and when it makes communicators. */
+static bool is_taken(int tag)
+{
+    return tag == -50 || tag == -51 || tag == OMPI_COMM_ALLGATHER_TAG || tag == OMPI_COMM_BARRIER_TAG ||
+           tag == OMPI_COMM_ALLREDUCE_TAG;
+}
+
+/* A call that is empty takes no tag: Open MPI does not let it through at ranks whose count is 0, while those whose
+ * datatype is empty come here. */
 static int reserve_tag(struct ompi_communicator_t *comm)
 {
-    return ompi_coll_base_nbc_reserve_tags(comm, 1);
+    int tag;
+    do {
+        tag = ompi_coll_base_nbc_reserve_tags(comm, 1);
+    } while (is_taken(tag));
+    return tag;
 }
 
 int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
