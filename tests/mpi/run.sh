@@ -94,18 +94,20 @@ programs() {
 # Several thousand random programs, with every kind of topology and ways through the executor that other tests do not
 # take. programs/main.c says how to repeat one alone.
 random_programs() {
-    launch programs-2 2 60 "" programs --number 600 --plain
-    launch programs-3 3 60 "--mca coll_pccl_cache_plans 2" programs --seed 1000 --number 400 --plain
+    launch programs-2 2 60 "" programs --number 600
+    launch programs-3 3 60 "--mca coll_pccl_cache_plans 2" programs --seed 1000 --number 400
     launch programs-mesh-4 4 60 "$(topology mesh:2x2) --mca coll_pccl_message_limit 100" \
-        programs --seed 2000 --number 300 --plain
+        programs --seed 2000 --number 300
     launch programs-ring-5 5 90 "$(topology ring:5) --mca coll_pccl_window 1 --mca btl_vader_eager_limit 200" \
-        programs --seed 3000 --number 300 --plain
-    launch programs-mesh-6 6 90 "$(topology mesh:2x3)" programs --seed 4000 --number 200 --plain
+        programs --seed 3000 --number 300
+    launch programs-mesh-6 6 90 "$(topology mesh:2x3)" programs --seed 4000 --number 200
     launch programs-uneven-7 7 90 "$(topology star:3 0,2,2,1,0,1,1) --mca coll_pccl_keep_mib 0" \
-        programs --seed 5000 --number 150 --plain
+        programs --seed 5000 --number 150
     launch programs-torus-8 8 90 "$(topology torus:2x4) --mca coll_pccl_cache_plans 2" \
-        programs --seed 6000 --number 100 --plain
-    launch programs-tree-9 9 90 "$(topology fattree:3x3)" programs --seed 7000 --number 100 --plain
+        programs --seed 6000 --number 100
+    launch programs-tree-9 9 90 "$(topology fattree:3x3)" programs --seed 7000 --number 100
+    start programs-default 60 "$plain_environment" -n 3 "$TEST_FOLDER/programs" --number 100 --plain
+    judge programs-default "0 failures"
 }
 
 test_many() {

@@ -16,6 +16,8 @@ bool defect_mixed_types(enum collective collective);
 bool defect_call(const struct communicator *communicator, enum collective collective, enum form form);
 /* Reducing elements whose data lies outside their bounds: temporary buffers are too small for them. */
 bool defect_operand_bounds(void);
+/* MPI_Dist_graph_create sends with tags that non-blocking collectives have as well. */
+bool defect_edge_tags(void);
 /* Freeing a communicator while operations are pending on it, or before a persistent one starts again, crashes. */
 bool defect_communicator_free(void);
 /* Freeing a datatype or an operator that an inactive persistent operation uses crashes. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "communicators.h"
+#include "defects.h"
 
 #define MAX_DIMENSIONS 3
 #define MAX_EDGES (4 * MAX_SIZE * MAX_SIZE)
@@ -117,7 +118,7 @@ static MPI_Comm make_from_anywhere(MPI_Comm parent, int rank, int size, uint64_t
 MPI_Comm distributed_graph_make(MPI_Comm parent, int rank, int size, struct random *random)
 {
     const int per_rank = (int)random_below(random, 4);
-    const bool from_anywhere = random_below(random, 2) == 0;
+    const bool from_anywhere = random_below(random, 2) == 0 && !defect_edge_tags();
     const uint64_t seed = random_next(random);
     const int weights[MAX_NEIGHBOURS] = {0};
     int sources[MAX_NEIGHBOURS], targets[MAX_NEIGHBOURS], num_sources, num_targets;
