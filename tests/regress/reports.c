@@ -33,5 +33,6 @@ int main(int argc, char **argv)
     run_all(comm_reports, plain, argc - first, argv + first);
     run_all(operator_reports, plain, argc - first, argv + first);
     run_all(form_reports, plain, argc - first, argv + first);
+    run_all(tag_reports, plain, argc - first, argv + first);
     return check_finalize();
 }

@@ -13,6 +13,6 @@ struct report {
 
 extern int world_rank, world_size;
 extern const struct report type_reports[], buffer_reports[], comm_reports[], operator_reports[],
-    form_reports[]; /* end: no name */
+    form_reports[], tag_reports[]; /* end: no name */
 
 #endif
