@@ -1,11 +1,12 @@
 /* Executions: one collective call under way on this rank. A state machine without waiting inside: bind, start, progress
- * until it says finished, finish. A blocking call drives it in a loop over opal_progress.
+ * until it says finished, finish. A blocking call drives it in a loop over opal_progress, a request (request.h) from
+ * inside opal_progress.
  *
  * Tags. A blocking call uses the tag that Open MPI's own blocking algorithms use for the collective. All messages of
  * one call are received in that call, and both ends of a pair post in program order, so consecutive calls cannot be
- * mixed up: a communicator has one blocking collective at a time, and messages of a pair do not overtake. Open MPI's
- * counter for non-blocking tags would do too, but on pml/ucx (24 bits of tag) it meets the users' tags after eight
- * million calls, which blocking calls reach within minutes. */
+ * mixed up: a communicator has one blocking collective at a time, and messages of a pair do not overtake. Other calls
+ * may be under way together, so each has a tag of Open MPI's counter for them. For blocking ones that would do too, but
+ * on pml/ucx (24 bits of tag) it meets the users' tags after eight million calls, which they reach within minutes. */
 #ifndef COLL_PCCL_EXECUTE_H
 #define COLL_PCCL_EXECUTE_H
 
