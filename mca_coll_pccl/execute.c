@@ -54,6 +54,7 @@ void coll_pccl_execution_free(struct coll_pccl_execution *execution)
     }
     coll_pccl_buffer_free(&execution->buffer);
     coll_pccl_buffer_free(&execution->staging);
+    coll_pccl_buffer_free(&execution->operand);
     free(execution->arrays);
     free(execution->requests);
     free(execution->messages);
@@ -82,6 +83,9 @@ void coll_pccl_execution_return(struct coll_pccl_execution *execution)
         bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
         trimmed |= coll_pccl_buffer_trim(&execution->staging);
         execution->repeatable &= !trimmed;
+    }
+    if (execution->operand.bytes > 0) {
+        coll_pccl_buffer_trim(&execution->operand);
     }
     if (execution->keeps) {
         coll_pccl_let_go(execution);

@@ -107,7 +107,7 @@ struct coll_pccl_execution {
     int error;         /* first one met, an MPI or Open MPI code */
 
     /* Kept from call to call. */
-    struct coll_pccl_buffer buffer, staging;
+    struct coll_pccl_buffer buffer, staging, operand; /* operand: of a reduction of large elements */
     size_t *block_units[2]; /* [num_ranks] each, for v-calls */
     ptrdiff_t *block_displs[2];
     bool keeps;   /* datatypes and operator of the call: it returns before its end */

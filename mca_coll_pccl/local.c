@@ -4,7 +4,6 @@
  * in which zero or NaN they keep, and their vector loops differ from their scalar remainders. So every rank reduces a
  * chunk by the two-operand kernel, whole or in blocks that leave the same remainder. Where results must not depend on
  * how chunks are cut either, there are no remainders. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "execute.h"
@@ -72,16 +71,16 @@ static void run_kernel(const struct coll_pccl_execution *execution, char *left, 
 }
 
 /* left = left op right, with right kept. */
-static int reduce_into_left(const struct coll_pccl_execution *execution, char *left, const char *right, size_t units)
+static int reduce_into_left(struct coll_pccl_execution *execution, char *left, const char *right, size_t units)
 {
     char on_stack[BLOCK_BYTES + COLL_PCCL_ALIGNMENT] __attribute__((aligned(COLL_PCCL_ALIGNMENT)));
     size_t at_once = block_elements(execution, units);
     struct coll_pccl_room room = coll_pccl_room(execution->datatype, at_once);
-    char *memory = room.bytes <= sizeof on_stack ? on_stack : malloc(room.bytes);
-    if (!memory) {
+    bool is_large = room.bytes > sizeof on_stack;
+    if (is_large && !coll_pccl_buffer_reserve(&execution->operand, room.bytes)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    char *block = memory + room.first;
+    char *block = (is_large ? execution->operand.memory : on_stack) + room.first;
     int status = OMPI_SUCCESS;
     for (size_t done = 0; done < units && status == OMPI_SUCCESS; done += at_once) {
         size_t now = units - done < at_once ? units - done : at_once;
@@ -91,9 +90,6 @@ static int reduce_into_left(const struct coll_pccl_execution *execution, char *l
             run_kernel(execution, left + offset, block, now);
             status = coll_pccl_local_copy(execution, left + offset, block, now);
         }
-    }
-    if (memory != on_stack) {
-        free(memory);
     }
     return status;
 }
@@ -115,7 +111,7 @@ static int reduce_apart(const struct coll_pccl_execution *execution, char *targe
     return status;
 }
 
-static int reduce(const struct coll_pccl_execution *execution, char *target, char *left, char *right, size_t units)
+static int reduce(struct coll_pccl_execution *execution, char *target, char *left, char *right, size_t units)
 {
     if (units == 0) {
         return OMPI_SUCCESS;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "check.h"
+#include "operations.h"
 
 #define WARM_UP_CALLS 5
 #define COUNTED_CALLS 100
@@ -169,6 +169,51 @@ static void count_calls(int which, int count, MPI_Comm comm)
     }
 }
 
+/* Non-blocking calls, or starts of a persistent one. */
+static void count_form(enum kind kind, int count, bool has_gaps, enum form form)
+{
+    struct operation operation;
+    check_case("%s %s of %d elements", form == PERSISTENT ? "persistent" : "non-blocking", kind_names[kind], count);
+    operation_make(&operation, kind, MPI_COMM_WORLD, 0, count, has_gaps);
+    if (form == PERSISTENT) {
+        operation_call(&operation, PERSISTENT);
+    }
+    own_allocations = all_allocations = 0;
+    for (int i = 0; i < WARM_UP_CALLS + COUNTED_CALLS; i++) {
+        counting = i >= WARM_UP_CALLS;
+        if (form == PERSISTENT) {
+            MPI_Start(&operation.request);
+        } else {
+            operation_call(&operation, form);
+        }
+        MPI_Wait(&operation.request, MPI_STATUS_IGNORE);
+        counting = false;
+    }
+    if (!check_that(own_allocations == 0, "%ld allocations in %d runs", own_allocations, COUNTED_CALLS) && rank == 0) {
+        backtrace_symbols_fd(first_stack, first_depth, 2);
+    }
+    if (form == PERSISTENT) {
+        MPI_Request_free(&operation.request);
+    }
+    operation_free(&operation);
+}
+
+/* A communicator that is not used costs its module and nothing else. */
+static void count_unused(void)
+{
+    check_case("communicators that are not used");
+    own_allocations = all_allocations = 0;
+    counting = true;
+    for (int i = 0; i < COUNTED_CALLS; i++) {
+        MPI_Comm comm;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_free(&comm);
+    }
+    counting = false;
+    check_that(own_allocations <= COUNTED_CALLS, "%ld allocations for %d communicators", own_allocations,
+               COUNTED_CALLS);
+}
+
 int main(int argc, char **argv)
 {
     static const int counts[] = {1, 500, 40000};
@@ -191,6 +236,13 @@ int main(int argc, char **argv)
         }
         count_calls(which, counts[0], dup);
     }
+    for (int kind = 0; kind < NUM_KINDS; kind++) {
+        for (enum form form = NONBLOCKING; form <= PERSISTENT; form++) {
+            count_form((enum kind)kind, 1, false, form);
+            count_form((enum kind)kind, 3000, kind % 2, form);
+        }
+    }
+    count_unused();
     free(send_area);
     free(receive_area);
     MPI_Type_free(&gapped);

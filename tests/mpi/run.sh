@@ -21,13 +21,12 @@ build() {
         "$here/communicators.c" "$here/reductions.c" "$here/check.c" &&
         compile reports "$source"/tests/regress/*.c "$here/check.c" || return 1
     compile programs "$here"/programs/*.c "$here/reductions.c" "$here/check.c" || return 1
-    for program in nonblocking persistent; do
+    for program in nonblocking persistent allocations flow; do
         compile "$program" "$here/$program.c" "$here/operations.c" "$here/check.c" || return 1
     done
     compile neighbors "$here/neighbors.c" "$here/exchange.c" "$here/datatypes.c" "$here/communicators.c" \
         "$here/check.c" || return 1
-    for program in order reproducible select stress communicators_many threads spawn large allocations lowering \
-        mismatch; do
+    for program in order reproducible select stress communicators_many threads spawn large lowering mismatch; do
         compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
 }
@@ -122,6 +121,8 @@ requests() {
     launch nonblocking-8 8 60 "$(topology torus:2x4) --mca coll_pccl_cache_plans 3" nonblocking 6
     launch persistent-3 3 60 "" persistent
     launch persistent-8 8 60 "$(topology torus:2x4) --mca coll_pccl_message_limit 1000" persistent 100
+    launch flow-2 2 60 "" flow
+    launch flow-3 3 60 "" flow
     start nonblocking-declined-4 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 "$TEST_FOLDER/nonblocking"
     judge nonblocking-declined-4 "$declines"
     start persistent-declined-4 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 \
