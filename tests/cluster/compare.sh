@@ -1,16 +1,18 @@
 #!/bin/bash
 # Compares pccl with Open MPI's default, and with -f with all its forced algorithms, on a cluster of 16 hosts made on this
 # machine. Appends rows to a CSV file: network, order of ranks, group, and what compare.c prints, then pccl's predicted time.
-#   compare.sh [-f] [-o ORDER] [-g NAME=COLORS] [-n CALLS] [-p PCCL-OPTIONS] KIND FILE.csv COLLECTIVE:SIZE,... ...
+#   compare.sh [-f|-x] [-c] [-o ORDER] [-g NAME=COLORS] [-n CALLS] [-p PCCL-OPTIONS] KIND FILE.csv COLLECTIVE:SIZE,... ...
+# -f: the forced algorithms too; -x: pccl alone; -c: the fabric is calibrated first, else its costs are rough declared ones.
 # KIND: star, tree, torus or mesh. ORDER: natural, or a seed: hosts in random order. PCCL_BUILD: a build of pccl.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 . "$here/network.sh"
-order=natural group=all=0 calls=5 forced="" more=""
-while getopts fxo:g:n:p: option; do
+order=natural group=all=0 calls=5 forced="" calibrated="" more=""
+while getopts fxco:g:n:p: option; do
     case $option in
     f | x) forced=-$option ;;
+    c) calibrated=yes ;;
     o) order=$OPTARG ;;
     g) group=$OPTARG ;;
     n) calls=$OPTARG ;;
@@ -39,11 +41,20 @@ fi
 colors=${group#*=}
 if [ "$colors" = 0 ]; then colors=$(yes 0 | head -n $CLUSTER_HOSTS | paste -sd,); fi
 
+if [ -n "$calibrated" ]; then
+    program=$PCCL_BUILD/installed/bin/pccl-calibrate
+    [ -e "$program" ] || program=$PCCL_BUILD/pccl-calibrate
+    cluster_mpirun -n $CLUSTER_HOSTS -x LD_PRELOAD="$CLUSTER_DIR/idle.so" "$program" -t "$CLUSTER_DIR/fabric.json" \
+        >"$CLUSTER_DIR/calibrated" 2>&1 || { cat "$CLUSTER_DIR/calibrated" >&2; exit 1; }
+    grep -A 6 '^class' "$CLUSTER_DIR/calibrated" | sed '/^$/,$d' >&2
+fi
+
 status=0
 # shellcheck disable=SC2086
-cluster_mpirun -n $CLUSTER_HOSTS --mca mca_base_component_path "$component:SYSTEM_DEFAULT" -x LD_PRELOAD="$CLUSTER_DIR/idle.so" \
-    --mca coll_pccl_priority 100 --mca coll_pccl_select always --mca coll_pccl_verbose 1 --mca coll_pccl_topology "$CLUSTER_DIR/fabric.json" \
-    --mca coll_tuned_use_dynamic_rules 1 $more \
+cluster_mpirun -n $CLUSTER_HOSTS -x LD_PRELOAD="$CLUSTER_DIR/idle.so" \
+    --mca mca_base_component_path "$component:SYSTEM_DEFAULT" \
+    --mca coll_pccl_priority 100 --mca coll_pccl_select always --mca coll_pccl_verbose "${CLUSTER_VERBOSE:-1}" \
+    --mca coll_pccl_topology "$CLUSTER_DIR/fabric.json" --mca coll_tuned_use_dynamic_rules 1 $more \
     "$CLUSTER_DIR/compare" $forced -n "$calls" -l "$kind,$order,${group%%=*}" -g "$colors" -k "$CLUSTER_DIR/counters" \
     -m "$CLUSTER_DIR/meeting" "$@" >"$CLUSTER_DIR/out" 2>"$CLUSTER_DIR/err" </dev/null || status=$?
 cat "$CLUSTER_DIR/out" >>"$csv"
