@@ -45,6 +45,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/fold.c \
 	synth/algorithms/gatherer.c \
 	synth/algorithms/greedy.c \
+	synth/algorithms/handover.c \
 	synth/algorithms/join.c \
 	synth/algorithms/lines.c \
 	synth/algorithms/lines.h \

@@ -17,7 +17,9 @@ static int64_t sum_rounds(struct pccl__meter *meter, enum pccl__pattern pattern,
         if (!pccl__meter_round(meter, pattern, count, k, &volley)) {
             return -1;
         }
+        int64_t transfer_ps = pccl_transfer_ps(bytes, volley.load_ps_per_mib);
         sum = pccl__add_ps(sum, pccl__volley_ps(&volley, bytes));
+        sum = pccl__add_ps(sum, pccl__handover_ps(volley.meets, transfer_ps));
     }
     return sum;
 }
@@ -103,8 +105,9 @@ int64_t pccl__estimate_ring(const struct pccl__problem *problem, uint32_t pieces
     if (pccl__meter_open(&meter, problem) && pccl__meter_shift(&meter, problem->num_ranks - 1, &volley)) {
         int64_t block = pccl__meter_block(problem), share = block / pieces + 1;
         int64_t chain = pccl__times_ps(pccl__volley_ps(&volley, share), hops);
-        int64_t transfer = pccl_transfer_ps(both ? block / 2 : block, volley.load_ps_per_mib);
+        int64_t transfer = pccl_transfer_ps(both && !volley.meets ? block / 2 : block, volley.load_ps_per_mib);
         transfer = pccl__times_ps(transfer, hops);
+        transfer += pccl__handover_ps(both && volley.meets, transfer); /* neighbours on either side send to a rank */
         int64_t busy = hops * pieces * pccl__overheads_ps(problem), work = transfer > busy ? transfer : busy;
         work = pccl__add_ps(work, pccl__volley_ps(&volley, share));
         total = chain > work ? chain : work;

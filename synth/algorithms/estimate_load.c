@@ -23,6 +23,7 @@ struct sample {
     int64_t rounds_ps_per_mib; /* what all rounds cost their busiest links, one round after the other */
     int64_t total_ps_per_mib; /* what all rounds together cost the busiest link */
     int64_t links;            /* of all messages of one rank together */
+    bool meets;               /* see struct pccl__volley */
 };
 
 static bool take_sample(struct pccl__meter *meter, struct sample *sample)
@@ -48,6 +49,7 @@ static bool take_sample(struct pccl__meter *meter, struct sample *sample)
     pccl__meter_end(meter);
     sample->rounds_ps_per_mib = pccl__times_ps(sample->rounds_ps_per_mib, n - 1) / count;
     sample->total_ps_per_mib = pccl__times_ps(all.load_ps_per_mib, n - 1) / count;
+    sample->meets = all.meets;
     sample->links = links * (n - 1) / (n * count);
     return true;
 }
@@ -69,6 +71,8 @@ int64_t pccl__estimate_spread(const struct pccl__problem *problem, uint32_t piec
     if (pccl__meter_open(&meter, problem) && take_sample(&meter, &sample)) {
         int64_t transfer = find_transfer_ps(problem, sample.rounds_ps_per_mib);
         int64_t busy = pccl__overheads_ps(problem) * (problem->num_ranks - 1) * pieces;
+        bool gathers = problem->collective != PCCL_ALLTOALL; /* there, senders change whatever is done */
+        transfer = pccl__add_ps(transfer, pccl__handover_ps(gathers && sample.meets, transfer));
         total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
         total = (uint64_t)sample.links * problem->num_ranks > MOST_HOPS ? -1 : total; /* the routes of all pairs */
     }
@@ -136,6 +140,8 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
     int64_t messages = cast ? pieces : (n - 1) * (int64_t)pieces;
     int64_t busy = messages * pccl__overheads_ps(problem);
     int64_t transfer = pccl__times_ps(pccl_transfer_ps(block, slowest), cast ? 1 : n - 1);
+    bool meets = !cast && topology->num_vertices > topology->num_devices;
+    transfer = pccl__add_ps(transfer, pccl__handover_ps(meets, transfer));
     int64_t one_way = transfer > busy ? transfer : busy;
     if (across != NULL) {
         int64_t piece_ps = pccl_transfer_ps(block / pieces, across->ps_per_mib);

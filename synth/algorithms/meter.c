@@ -32,6 +32,7 @@ bool pccl__meter_message(struct pccl__meter *meter, struct pccl__volley *volley,
         return false;
     }
     const uint32_t *links = pccl__route_links(meter->problem, route);
+    volley->meets |= route->num_links > 1;
     for (uint32_t i = 0; i < route->num_links; i++) {
         const struct pccl_link *link = &meter->problem->topology->links[links[i]];
         int64_t *load = &meter->load[link->capacity];

@@ -20,6 +20,7 @@ struct pccl__volley {
     int64_t fixed_ps;
     int64_t load_ps_per_mib;
     int64_t eager_bytes, rendezvous_ps;
+    bool meets; /* some message crosses several links, and may meet those of other senders on the later ones */
 };
 
 /* A tree's messages one way: the longest way down, and what its busiest link, and its busiest CPU, have to do. */
@@ -55,6 +56,13 @@ void pccl__meter_close(struct pccl__meter *meter);
 bool pccl__meter_message(struct pccl__meter *meter, struct pccl__volley *volley, uint32_t from, uint32_t to);
 void pccl__meter_end(struct pccl__meter *meter);
 int64_t pccl__volley_ps(const struct pccl__volley *volley, int64_t bytes);
+/* What is lost where links pass from one sender to the next. The model serves their messages one after the other, but
+ * nobody tells the next sender when: real links then share their time between both, or stand still for a while. So of
+ * methods that take the same time in the model those are tried first in which every link has one sender. */
+static inline int64_t pccl__handover_ps(bool meets, int64_t transfer_ps)
+{
+    return meets ? transfer_ps / 4 : 0;
+}
 
 /* Whole sets: round k of a pattern among the first `count` positions; every position hears from the one `distance`
  * further round the ring. false if a message has no route, or there is no such round. */

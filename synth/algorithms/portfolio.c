@@ -37,6 +37,7 @@ struct search {
     uint32_t candidates_capacity;
     uint32_t winner;     /* index of its candidate */
     uint32_t winner_row; /* breaks ties */
+    int64_t winner_ps;   /* its makespan and what it may lose, see judge */
     uint64_t num_messages; /* simulated so far, without the first candidate's */
     uint64_t num_first_messages;
     int64_t floor_ps;      /* no schedule is faster */
@@ -225,6 +226,21 @@ static void note(struct pccl_candidate *candidate, const char *why)
     candidate->rejection[length] = '\0';
 }
 
+/* At first use, what the model does not know: links do not pass from sender to sender without a loss. (Where every rank
+ * has something of its own for every other, they do so whatever the schedule.) */
+static int add_losses(const struct search *search, const struct pccl_schedule *schedule, int64_t *time_ps)
+{
+    int64_t lost_ps = 0;
+    enum pccl_collective collective = search->problem.collective;
+    bool gathers = !pccl_collective_is_rooted(collective) && collective != PCCL_ALLTOALL && collective != PCCL_CUSTOM;
+    if (!is_first_use(search) || !gathers) {
+        return 0;
+    }
+    int status = pccl__schedule_handovers(search->problem.topology, schedule, &lost_ps, search->error);
+    *time_ps += status == 0 ? lost_ps : 0;
+    return status;
+}
+
 /* Keeps the schedule if it is the best so far; frees it otherwise. At first use a 64th of the time is worth
  * less than fewer pieces: what a message costs the application's processor is more than the model knows. */
 static int judge(struct search *search, const struct prospect *prospect, struct pccl_candidate *candidate,
@@ -234,13 +250,14 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     struct pccl_result *result = search->result;
     struct pccl_simulation simulation = {0};
     int status = pccl_simulate(problem->topology, schedule, &simulation, search->error);
-    candidate->makespan_ps = simulation.makespan_ps;
+    int64_t time_ps = candidate->makespan_ps = simulation.makespan_ps;
+    status = status == 0 ? add_losses(search, schedule, &time_ps) : status;
     *(result->schedule != NULL ? &search->num_messages : &search->num_first_messages) += schedule->num_messages;
     uint32_t pieces = result->schedule == NULL ? 0 : result->schedule->demand->pieces;
-    int64_t grain_ps = is_first_use(search) ? result->makespan_ps / 64 : 0;
+    int64_t grain_ps = is_first_use(search) ? search->winner_ps / 64 : 0;
     int64_t slack_ps = prospect->pieces < pieces ? grain_ps : prospect->pieces > pieces ? -grain_ps : 0;
-    bool better = result->schedule == NULL || simulation.makespan_ps < result->makespan_ps + slack_ps ||
-                  (simulation.makespan_ps == result->makespan_ps && prospect->row < search->winner_row);
+    bool better = result->schedule == NULL || time_ps < search->winner_ps + slack_ps ||
+                  (time_ps == search->winner_ps && prospect->row < search->winner_row);
     if (status != 0 || !better) {
         note(candidate, "slower in the model");
         pccl_schedule_free(schedule);
@@ -252,6 +269,7 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     }
     result->schedule = schedule;
     result->makespan_ps = simulation.makespan_ps;
+    search->winner_ps = time_ps;
     search->winner = (uint32_t)(candidate - result->candidates);
     search->winner_row = prospect->row;
     return 0;
@@ -275,7 +293,7 @@ static int64_t find_aim_ps(const struct search *search)
  * tell. */
 static bool is_done(struct search *search)
 {
-    int64_t best_ps = search->result->makespan_ps;
+    int64_t best_ps = search->winner_ps;
     bool large = search->problem.num_ranks > LARGE_GROUP;
     if (is_first_use(search) || large) {
         int64_t aim_ps = find_aim_ps(search);
@@ -310,7 +328,7 @@ static bool is_repetition(const struct search *search, const struct prospect *pr
 /* Why a prospect is not worth making, or NULL. Counted in messages and forecasts, never in time. */
 static const char *too_poor(struct search *search, const struct prospect *prospect, char *text, size_t size)
 {
-    int64_t best_ps = search->result->makespan_ps, forecast_ps = weigh_forecast(search, prospect);
+    int64_t best_ps = search->winner_ps, forecast_ps = weigh_forecast(search, prospect);
     bool large = search->problem.num_ranks > LARGE_GROUP, first_use = is_first_use(search);
     if (search->result->schedule == NULL) {
         return NULL;

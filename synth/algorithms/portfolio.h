@@ -51,6 +51,10 @@ const char *pccl__row_refusal(const struct pccl__problem *problem, uint32_t row)
  * enough where these are what counts. 0 if nothing is known. */
 int64_t pccl__problem_floor_ps(const struct pccl__problem *problem);
 
+/* What the busiest link stands to lose where it passes from one sender to the next (see pccl__handover_ps in meter.h). */
+int pccl__schedule_handovers(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
+                             int64_t *lost_ps, struct pccl_error *error);
+
 /* --- classical algorithms ----------------------------------------------------------------------------------------- */
 
 /* What a row's variant says to them: a kind of theirs and how the ranks are laid along it. */
