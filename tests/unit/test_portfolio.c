@@ -384,6 +384,36 @@ static void test_method_filter(void **state)
     pccl_topology_free(topology);
 }
 
+/* At first use: each link of a switched network has one sender in each phase, where that is as fast in the model. */
+static void test_one_sender(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"star:16:bandwidth=1MB/s", "star:13:bandwidth=1MB/s",
+                                        "fattree:4x4:taper=4:bandwidth=1MB/s"};
+    static const enum pccl_collective collectives[] = {PCCL_ALLGATHER, PCCL_REDUCE_SCATTER, PCCL_ALLREDUCE};
+    for (size_t t = 0; t < sizeof names / sizeof names[0]; t++) {
+        struct pccl_topology *topology = make_topology(names[t]);
+        for (size_t c = 0; c < sizeof collectives / sizeof collectives[0]; c++) {
+            struct pccl_request request = make_request(collectives[c], topology->num_devices, 524288);
+            struct pccl_result *result = synthesize(topology, &request, PCCL_EFFORT_FIRST_USE);
+            uint32_t senders[256][2] = {{0}}; /* plus 1; an all-reduce goes round one way and back the other */
+            bool twice = collectives[c] == PCCL_ALLREDUCE;
+            assert_true(topology->num_links <= 256);
+            for (uint32_t m = 0; m < result->schedule->num_messages; m++) {
+                const struct pccl_path *path = &result->schedule->paths[result->schedule->messages[m].path];
+                for (uint32_t i = 0; i < path->num_links; i++) {
+                    uint32_t *own = senders[result->schedule->path_links[path->first_link + i]];
+                    own += twice && own[0] != 0 && own[0] != path->source + 1;
+                    assert_true(*own == 0 || *own == path->source + 1);
+                    *own = path->source + 1;
+                }
+            }
+            pccl_result_free(result);
+        }
+        pccl_topology_free(topology);
+    }
+}
+
 static void test_same_every_time(void **state)
 {
     (void)state;
@@ -467,7 +497,8 @@ int main(void)
         cmocka_unit_test(test_broadcast_and_reduce),
         cmocka_unit_test(test_gather_and_scatter), cmocka_unit_test(test_reduce_scatter), cmocka_unit_test(test_direct),
         cmocka_unit_test(test_unequal_blocks), cmocka_unit_test(test_no_routing), cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_candidates), cmocka_unit_test(test_method_filter), cmocka_unit_test(test_same_every_time),
+        cmocka_unit_test(test_candidates), cmocka_unit_test(test_method_filter), cmocka_unit_test(test_one_sender),
+        cmocka_unit_test(test_same_every_time),
         cmocka_unit_test(test_work_of_first_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
