@@ -27,8 +27,8 @@ static uint32_t number_hosts(const struct coll_pccl_record *records, uint32_t nu
     return num_hosts;
 }
 
-/* Whether every host of the job is a device of the fabric; then devices are those. Else *missing is a rank whose host is
- * none, and *ambiguous says whether its name fits several. */
+/* Whether every host of the job is a device of the fabric; then devices are those. Else *missing is a rank whose host
+ * is none, and *ambiguous says whether its name fits several. */
 static bool match_hosts(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
                         uint32_t *devices, uint32_t *missing, bool *ambiguous)
 {
@@ -58,8 +58,8 @@ static int find_devices(const struct pccl_topology *fabric, const struct coll_pc
     }
     if (ambiguous || fabric->num_devices < num_ranks) {
         snprintf(error->message, sizeof error->message,
-                 "topology %.100s has %u devices for %u ranks, and the host %.100s %s; name all hosts in the topology or "
-                 "set coll_pccl_placement",
+                 "topology %.100s has %u devices for %u ranks, and the host %.100s %s; name all hosts in the topology "
+                 "or set coll_pccl_placement",
                  fabric->name, fabric->num_devices, num_ranks, records[missing].host,
                  ambiguous ? "fits several of them" : "is not among them");
         return PCCL_ERR_INVALID;

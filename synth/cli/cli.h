@@ -147,8 +147,8 @@ void cli_json_quote(FILE *stream, const char *text);
 /* --- load.c ---------------------------------------------------------------------------------------------- */
 
 int cli_topology_load(const char *text, struct pccl_topology **topology);
-/* The topology of an import by the name of its format ("slurm", "ibnetdiscover", "hwloc"); notes go to the standard error.
- * fabric: a topology that hwloc's costs go into, or NULL; speed_unit: of speeds without one, or NULL. */
+/* The topology of an import by the name of its format ("slurm", "ibnetdiscover", "hwloc"); notes go to the standard
+ * error. fabric: a topology that hwloc's costs go into, or NULL; speed_unit: of speeds without one, or NULL. */
 int cli_import(const char *format, const char *const *paths, uint32_t num_paths, const char *fabric,
                const char *speed_unit, struct pccl_topology **topology);
 /* The schedule file that is the operand, and its topology: the value of `option`, or else what the file names. */

@@ -7,13 +7,13 @@
 
 #define MARGIN 24
 #define HEADER 62
-#define MIN_SPACING 21  /* of hosts on a line, so that numbers fit below them */
-#define MAX_CELL 130    /* of neighbours in a grid */
+#define MIN_SPACING 21 /* of hosts on a line, so that numbers fit below them */
+#define MAX_CELL 130   /* of neighbours in a grid */
 #define MAX_WIDTH 16000
-#define MAX_KINDS 12    /* in the legend */
-#define MAX_STACK 6     /* lines of ranks below a host */
-#define LINE 10         /* height of one */
-#define MAX_NAMED 400   /* hosts; above, names hide everything */
+#define MAX_KINDS 12  /* in the legend */
+#define MAX_STACK 6   /* lines of ranks below a host */
+#define LINE 10       /* height of one */
+#define MAX_NAMED 400 /* hosts; above, names hide everything */
 #define MAX_CABLES 40000
 
 /* Cables that cost the same. */
@@ -38,7 +38,7 @@ struct drawing {
     uint32_t num_kinds;
     struct bundle *bundles;
     uint32_t num_bundles;
-    char **labels;      /* [num_devices] ranks in text, NULL where none sits */
+    char **labels;       /* [num_devices] ranks in text, NULL where none sits */
     uint32_t most_lines; /* of ranks below a host */
     double x, y, scale, radius, width, height;
 };
@@ -72,8 +72,8 @@ static int compare_bundles(const void *left, const void *right)
 
 static struct kind kind_of(const struct pccl_link *link)
 {
-    return (struct kind){link->link_class, link->latency_origin, link->bandwidth_origin, link->latency_ps,
-                         link->ps_per_mib, 1};
+    return (struct kind){link->link_class, link->latency_origin, link->bandwidth_origin,
+                         link->latency_ps, link->ps_per_mib,     1};
 }
 
 static int find_kinds(struct drawing *drawing)
@@ -109,8 +109,7 @@ static int find_bundles(struct drawing *drawing)
     for (uint32_t l = 0; l < topology->num_links; l++) {
         const struct pccl_link *link = &topology->links[l];
         struct kind wanted = kind_of(link);
-        const struct kind *kind =
-            bsearch(&wanted, drawing->kinds, drawing->num_kinds, sizeof(wanted), compare_kinds);
+        const struct kind *kind = bsearch(&wanted, drawing->kinds, drawing->num_kinds, sizeof(wanted), compare_kinds);
         bool straight = link->source < link->target;
         bundles[l] = (struct bundle){straight ? link->source : link->target, straight ? link->target : link->source,
                                      (uint32_t)(kind - drawing->kinds), 1};
@@ -423,8 +422,9 @@ static void arrange(struct drawing *drawing)
 static void draw_header(const struct drawing *drawing)
 {
     const struct pccl_topology *topology = drawing->topology;
-    static const char *const rules[] = {"switches forward",               "shortest ways", "dimension order",
-                                        "shortest ways through switches", "up, then down", "by a table"};
+    static const char *const rules[] = {"switches forward", "shortest ways",
+                                        "dimension order",  "shortest ways through switches",
+                                        "up, then down",    "by a table"};
     char text[240], name[100];
     plot_shorten(topology->name, 60, name, sizeof(name));
     plot_text(drawing->stream, MARGIN, 32, PLOT_START, (struct plot_style){plot_black, 20, 0, true, false}, name);

@@ -23,7 +23,8 @@ static int read_unit(const char *text, int64_t *ps_per_mib, struct pccl_error *e
     char generator[96];
     struct pccl_topology *topology;
     if (strlen(text) > 40 || strpbrk(text, ":,")) {
-        snprintf(error->message, sizeof(error->message), "--speed-unit is '%.40s'; expected a rate such as 1Gbit/s", text);
+        snprintf(error->message, sizeof(error->message), "--speed-unit is '%.40s'; expected a rate such as 1Gbit/s",
+                 text);
         return PCCL_ERR_FORMAT;
     }
     snprintf(generator, sizeof(generator), "star:1:bandwidth=%s", text);

@@ -35,8 +35,9 @@ static int find_host(const struct pccl_topology *topology, const char *host, uin
     bool ambiguous;
     *device = pccl_topology_find_host(topology, host, &ambiguous);
     return *device != PCCL_NONE ? PCCL_SUCCESS
-           : ambiguous ? refuse(error, "'%.100s' fits several devices of %.100s; give its full name", host, topology->name)
-                       : refuse(error, "'%.100s' is no device of %.100s", host, topology->name);
+           : ambiguous
+               ? refuse(error, "'%.100s' fits several devices of %.100s; give its full name", host, topology->name)
+               : refuse(error, "'%.100s' is no device of %.100s", host, topology->name);
 }
 
 /* A device's name, a number, or a range of them in either direction. */
@@ -70,8 +71,10 @@ int cli_ranks_parse(const struct pccl_topology *topology, const char *list, stru
     char *words = strdup(list), *rest = NULL;
     int status = words ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
     *ranks = (struct cli_ranks){0};
-    for (char *word = words ? strtok_r(words, ", ", &rest) : NULL; word && !status; word = strtok_r(NULL, ", ", &rest)) {
+    char *word = words ? strtok_r(words, ", ", &rest) : NULL;
+    while (word && !status) {
         status = add_word(topology, word, ranks, error);
+        word = strtok_r(NULL, ", ", &rest);
     }
     free(words);
     if (status) {
@@ -81,7 +84,8 @@ int cli_ranks_parse(const struct pccl_topology *topology, const char *list, stru
 }
 
 /* "rank 3=HOST slot=..." of a rank file; the rank must be the next one. */
-static int read_rank(const struct pccl_topology *topology, char *line, struct cli_ranks *ranks, struct pccl_error *error)
+static int read_rank(const struct pccl_topology *topology, char *line, struct cli_ranks *ranks,
+                     struct pccl_error *error)
 {
     char *equals = strchr(line, '='), *host = equals + 1;
     uint32_t device;
@@ -98,7 +102,8 @@ static int read_rank(const struct pccl_topology *topology, char *line, struct cl
 }
 
 /* "HOST slots=4 max_slots=8": ranks fill the slots of one host after the other. */
-static int read_slots(const struct pccl_topology *topology, char *line, struct cli_ranks *ranks, struct pccl_error *error)
+static int read_slots(const struct pccl_topology *topology, char *line, struct cli_ranks *ranks,
+                      struct pccl_error *error)
 {
     uint64_t slots = 1;
     uint32_t device;
@@ -116,7 +121,8 @@ static int read_slots(const struct pccl_topology *topology, char *line, struct c
     return status;
 }
 
-static int read_line(const struct pccl_topology *topology, char *line, struct cli_ranks *ranks, struct pccl_error *error)
+static int read_line(const struct pccl_topology *topology, char *line, struct cli_ranks *ranks,
+                     struct pccl_error *error)
 {
     line[strcspn(line, "#\r\n")] = '\0';
     line += strspn(line, " \t");

@@ -24,8 +24,8 @@ int pccl__fabric_add(struct pccl__fabric *fabric, const char *name, bool is_swit
     if (fabric->names.num_names == PCCL__IMPORT_MAX_VERTICES) {
         return PCCL_ERR_OVERFLOW;
     }
-    bool *grown = pccl__array_grow(fabric->is_switch, &fabric->vertex_capacity,
-                                   (uint64_t)fabric->names.num_names + 1, sizeof *grown);
+    bool *grown = pccl__array_grow(fabric->is_switch, &fabric->vertex_capacity, (uint64_t)fabric->names.num_names + 1,
+                                   sizeof *grown);
     fabric->is_switch = grown != NULL ? grown : fabric->is_switch;
     *vertex = grown != NULL ? pccl__names_add(&fabric->names, name) : PCCL_NONE;
     if (*vertex == PCCL_NONE) {
@@ -73,8 +73,8 @@ int pccl__fabric_join(struct pccl__fabric *fabric, uint32_t a, uint32_t b, uint3
     if (fabric->num_cables == PCCL__MAX_LINKS / 2) {
         return PCCL_ERR_OVERFLOW;
     }
-    struct pccl__cable *grown = pccl__array_grow(fabric->cables, &fabric->cable_capacity,
-                                                 (uint64_t)fabric->num_cables + 1, sizeof *grown);
+    struct pccl__cable *grown =
+        pccl__array_grow(fabric->cables, &fabric->cable_capacity, (uint64_t)fabric->num_cables + 1, sizeof *grown);
     if (grown == NULL) {
         return PCCL_ERR_MEMORY;
     }
@@ -129,8 +129,8 @@ int pccl__fabric_finish(const struct pccl__fabric *fabric, struct pccl__text *te
                         struct pccl_error *error)
 {
     const char *slash = strrchr(text->path, '/');
-    struct pccl_topology_builder *builder = pccl_topology_builder_new(slash != NULL && slash[1] != '\0' ? slash + 1
-                                                                                                        : text->path);
+    struct pccl_topology_builder *builder =
+        pccl_topology_builder_new(slash != NULL && slash[1] != '\0' ? slash + 1 : text->path);
     struct pccl_error inner = {""};
     for (uint32_t v = 0; v < fabric->names.num_names; v++) {
         if (fabric->is_switch[v]) {
@@ -172,8 +172,8 @@ int pccl__fabric_fail(const struct pccl__text *text, int status, const struct pc
         return pccl__fail(error, status, "%s", met->message);
     }
     return status == PCCL_ERR_OVERFLOW
-               ? pccl__fail(error, status, "%.120s: more than %u hosts and switches, %d classes or %u cables", text->path,
-                            PCCL__IMPORT_MAX_VERTICES, PCCL_MAX_CLASSES, PCCL__MAX_LINKS / 2)
+               ? pccl__fail(error, status, "%.120s: more than %u hosts and switches, %d classes or %u cables",
+                            text->path, PCCL__IMPORT_MAX_VERTICES, PCCL_MAX_CLASSES, PCCL__MAX_LINKS / 2)
                : pccl__fail_memory(error);
 }
 

@@ -11,7 +11,7 @@ struct pccl__fabric {
     uint32_t vertex_capacity;
     struct pccl__cable {
         uint32_t a, b, link_class;
-    } *cables; /* both directions */
+    } * cables; /* both directions */
     uint32_t num_cables, cable_capacity;
     struct pccl_class *classes; /* names are those of class_names */
     struct pccl__names class_names;
@@ -33,7 +33,8 @@ int pccl__fabric_finish(const struct pccl__fabric *fabric, struct pccl__text *te
                         struct pccl_error *error);
 /* The status of an import as its caller sees it, with the message that was met or, where a limit of this file was, one
  * about that. */
-int pccl__fabric_fail(const struct pccl__text *text, int status, const struct pccl_error *met, struct pccl_error *error);
+int pccl__fabric_fail(const struct pccl__text *text, int status, const struct pccl_error *met,
+                      struct pccl_error *error);
 void pccl__fabric_free(struct pccl__fabric *fabric);
 
 #endif

@@ -49,7 +49,8 @@ static int expand_ranges(struct expansion *expansion, const char *ranges, const 
             ranges = read_number(ranges + 1, &last, &last_width);
         }
         if (ranges == NULL || (*ranges != ',' && ranges != close)) {
-            return refuse(expansion, "expected numbers of at most 9 digits and ranges in brackets, such as [001-032,040]");
+            return refuse(expansion,
+                          "expected numbers of at most 9 digits and ranges in brackets, such as [001-032,040]");
         }
         if (last < first) {
             return refuse(expansion, "a range in brackets runs backwards");

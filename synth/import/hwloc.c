@@ -25,7 +25,7 @@ static int load(const char *path, hwloc_topology_t *topology, struct pccl_error 
 {
     FILE *stream = fopen(path, "rb");
     if (stream == NULL || fgetc(stream) == EOF) {
-        int status = stream == NULL ? pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", path, strerror(errno))
+        int status = stream == NULL   ? pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", path, strerror(errno))
                      : ferror(stream) ? pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", path, strerror(errno))
                                       : pccl__fail(error, PCCL_ERR_FORMAT, "%.200s: empty; expected hwloc's XML", path);
         if (stream != NULL) {
@@ -39,7 +39,8 @@ static int load(const char *path, hwloc_topology_t *topology, struct pccl_error 
     }
     if (hwloc_topology_set_xml(*topology, path) != 0 || hwloc_topology_load(*topology) != 0) {
         hwloc_topology_destroy(*topology);
-        return pccl__fail(error, PCCL_ERR_FORMAT, "%.200s: hwloc cannot read it; expected XML as lstopo writes it", path);
+        return pccl__fail(error, PCCL_ERR_FORMAT, "%.200s: hwloc cannot read it; expected XML as lstopo writes it",
+                          path);
     }
     return 0;
 }
@@ -49,14 +50,16 @@ static enum pccl_level find_meeting(hwloc_topology_t topology, hwloc_obj_t a, hw
 {
     hwloc_obj_t package = NULL;
     while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)) != NULL) {
-        if (hwloc_bitmap_isincluded(a->cpuset, package->cpuset) && hwloc_bitmap_isincluded(b->cpuset, package->cpuset)) {
+        if (hwloc_bitmap_isincluded(a->cpuset, package->cpuset) &&
+            hwloc_bitmap_isincluded(b->cpuset, package->cpuset)) {
             return PCCL_LEVEL_PACKAGE;
         }
     }
     return PCCL_LEVEL_HOST;
 }
 
-/* A level is as far beyond a NUMA node as the farthest two nodes that meet there are farther than a node from itself. */
+/* A level is as far beyond a NUMA node as the farthest two nodes that meet there are farther than a node from
+ * itself. */
 static void stretch(struct machine *machine, enum pccl_level level, uint64_t local, uint64_t remote)
 {
     struct pccl_class *costs = &machine->inside[level];
@@ -74,8 +77,9 @@ static void use_distances(hwloc_topology_t topology, struct machine *machine)
 {
     struct hwloc_distances_s *matrix;
     unsigned count = 1;
-    if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &matrix,
-                                    HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) != 0 || count == 0) {
+    if (hwloc_distances_get_by_type(topology, HWLOC_OBJ_NUMANODE, &count, &matrix, HWLOC_DISTANCES_KIND_MEANS_LATENCY,
+                                    0) != 0 ||
+        count == 0) {
         return;
     }
     for (unsigned a = 0; a < matrix->nbobjs; a++) {

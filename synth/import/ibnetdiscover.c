@@ -67,8 +67,8 @@ static uint32_t lane_rate(const char *name, size_t length)
     static const struct {
         const char *name;
         uint32_t kbit;
-    } rates[] = {{"SDR", 2000000},    {"DDR", 4000000},   {"QDR", 8000000},    {"FDR10", 10000000}, {"FDR", 13636364},
-                 {"EDR", 25000000},   {"HDR", 50000000},  {"NDR", 100000000},  {"XDR", 200000000}};
+    } rates[] = {{"SDR", 2000000},  {"DDR", 4000000},  {"QDR", 8000000},   {"FDR10", 10000000}, {"FDR", 13636364},
+                 {"EDR", 25000000}, {"HDR", 50000000}, {"NDR", 100000000}, {"XDR", 200000000}};
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         if (strlen(rates[i].name) == length && strncmp(name, rates[i].name, length) == 0) {
             return rates[i].kbit;
@@ -182,7 +182,8 @@ static int begin_node(struct discovery *discovery, char *line, enum kind kind)
     struct pccl__text *text = &discovery->text;
     char *rest, *id = cut_quoted(line, &rest), *description = NULL;
     if (id == NULL || id[0] == '\0' || strlen(id) > 100) {
-        return pccl__text_fail(text, text->line, discovery->error, "expected the id of a node in quotes, such as \"S-0002c9...\"");
+        return pccl__text_fail(text, text->line, discovery->error,
+                               "expected the id of a node in quotes, such as \"S-0002c9...\"");
     }
     description = cut_quoted(rest, &rest);
     description = description != NULL ? description : line + strlen(line);
@@ -192,8 +193,8 @@ static int begin_node(struct discovery *discovery, char *line, enum kind kind)
     }
     struct node *node = &discovery->nodes[discovery->current];
     if (node->line != 0) {
-        return pccl__text_fail(text, text->line, discovery->error, "node \"%.60s\" was given in line %" PRIu32 " already",
-                               id, node->line);
+        return pccl__text_fail(text, text->line, discovery->error,
+                               "node \"%.60s\" was given in line %" PRIu32 " already", id, node->line);
     }
     bool aggregates = kind == ADAPTER && strstr(description, "Aggregation Node") != NULL;
     *node = (struct node){text->line, aggregates ? PASSED_OVER : kind, PCCL_NONE};
@@ -243,8 +244,8 @@ static int read_line(struct discovery *discovery, char *line)
         const char *word;
         enum kind kind;
     } kinds[] = {{"Switch", SWITCH}, {"Ca", ADAPTER}, {"Rt", ROUTER}};
-    static const char *const passed[] = {"vendid=",  "devid=",  "sysimgguid=", "switchguid=", "caguid=",
-                                         "rtguid=",  "Chassis", "DR path",     "chassis"};
+    static const char *const passed[] = {
+        "vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid=", "Chassis", "DR path", "chassis"};
     line += strspn(line, " \t");
     if (*line == '\0' || *line == '#') {
         return 0;
@@ -408,8 +409,7 @@ static int finish(struct discovery *discovery, struct pccl_topology **topology)
     }
     int status = check_ports(discovery);
     status = status != 0 ? status : add_cables(discovery);
-    return status != 0 ? status
-                       : pccl__fabric_finish(&discovery->fabric, &discovery->text, topology, discovery->error);
+    return status != 0 ? status : pccl__fabric_finish(&discovery->fabric, &discovery->text, topology, discovery->error);
 }
 
 int pccl_import_ibnetdiscover(const char *path, const struct pccl_import_options *options,

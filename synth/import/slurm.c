@@ -99,7 +99,8 @@ static int add_entry(struct slurm *slurm, const struct entry *entry, bool is_blo
     const char *kind = is_block ? "BlockName" : "SwitchName";
     struct pccl__text *text = &slurm->text;
     if (entry->name[0] == '\0' || strlen(entry->name) > PCCL__IMPORT_MAX_NAME || strpbrk(entry->name, "[],") != NULL) {
-        return pccl__text_fail(text, entry->line, slurm->error, "%s is \"%.60s\"; expected one name", kind, entry->name);
+        return pccl__text_fail(text, entry->line, slurm->error, "%s is \"%.60s\"; expected one name", kind,
+                               entry->name);
     }
     uint32_t before = pccl__names_find(&slurm->names, entry->name);
     if (before != PCCL_NONE) {
@@ -134,8 +135,11 @@ static int read_line(struct slurm *slurm, char *line)
         struct {
             const char *key;
             const char **value;
-        } const known[] = {{"SwitchName", &entry.name}, {"BlockName", &entry.name}, {"Switches", &entry.switches},
-                           {"Nodes", &entry.nodes},     {"LinkSpeed", &entry.speed}};
+        } const known[] = {{"SwitchName", &entry.name},
+                           {"BlockName", &entry.name},
+                           {"Switches", &entry.switches},
+                           {"Nodes", &entry.nodes},
+                           {"LinkSpeed", &entry.speed}};
         uint32_t k = 0;
         while (k < 5 && strcasecmp(key, known[k].key) != 0) {
             k++;
@@ -198,7 +202,8 @@ static int hang_host(void *context, const char *name)
         return pccl__text_fail(&slurm->text, children->parent->line, slurm->error, "host \"%.60s\" %s", name, what);
     }
     int status = pccl__fabric_add(&slurm->fabric, name, false, &host);
-    return status != 0 ? status : pccl__fabric_join(&slurm->fabric, host, children->parent->vertex, children->link_class);
+    return status != 0 ? status
+                       : pccl__fabric_join(&slurm->fabric, host, children->parent->vertex, children->link_class);
 }
 
 static int expand(struct slurm *slurm, const struct entry *entry, const char *list, pccl__hostlist_visit *visit,
@@ -275,7 +280,8 @@ static int hang_below(struct slurm *slurm, struct entry *entry)
     if (entry->nodes != NULL && (status = find_class(slurm, entry, true, &children.link_class)) == 0) {
         status = expand(slurm, entry, entry->nodes, hang_host, &children);
     }
-    if (status == 0 && entry->switches != NULL && (status = find_class(slurm, entry, false, &children.link_class)) == 0) {
+    if (status == 0 && entry->switches != NULL &&
+        (status = find_class(slurm, entry, false, &children.link_class)) == 0) {
         status = expand(slurm, entry, entry->switches, hang_switch, &children);
     }
     return status;

@@ -15,9 +15,9 @@
 /* A file on its way through an importer. */
 struct pccl__text {
     const char *path;
-    char *text;        /* all of it, owned */
-    char *next;        /* the line to come */
-    uint32_t line;     /* number of the current line, the first if several were joined */
+    char *text;         /* all of it, owned */
+    char *next;         /* the line to come */
+    uint32_t line;      /* number of the current line, the first if several were joined */
     uint32_t num_lines; /* lines read so far */
     const struct pccl_import_options *options;
     uint32_t num_notes;
@@ -27,8 +27,8 @@ struct pccl__text {
 int pccl__text_open(struct pccl__text *text, const char *path, const struct pccl_import_options *options,
                     struct pccl_error *error);
 void pccl__text_close(struct pccl__text *text);
-/* The next line without its end (\n or \r\n), NULL at the end of the file. join: a backslash at the end of a line goes on
- * with the next. The line may be changed. */
+/* The next line without its end (\n or \r\n), NULL at the end of the file. join: a backslash at the end of a line goes
+ * on with the next. The line may be changed. */
 char *pccl__text_line(struct pccl__text *text, bool join);
 /* "PATH:LINE: ..." with code PCCL_ERR_FORMAT; line 0: without a line. */
 int pccl__text_fail(const struct pccl__text *text, uint32_t line, struct pccl_error *error, const char *format, ...)
@@ -39,9 +39,9 @@ void pccl__text_note(struct pccl__text *text, uint32_t line, const char *format,
 
 /* Numbers by name. All zero: empty. */
 struct pccl__names {
-    char **names;     /* [num_names] owned, by number */
+    char **names; /* [num_names] owned, by number */
     uint32_t num_names, capacity;
-    uint32_t *slots;  /* [num_slots] hash table of numbers */
+    uint32_t *slots; /* [num_slots] hash table of numbers */
     uint32_t num_slots;
 };
 

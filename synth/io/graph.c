@@ -58,24 +58,24 @@ int pccl__graph_quantity(const struct pccl__json_place *place, const cJSON *obje
 int pccl__graph_overheads(const struct pccl__json_place *place, const cJSON *object, int64_t *send_ps,
                           int64_t *receive_ps, struct pccl_error *error)
 {
-    int status = pccl__graph_quantity(place, object, "overhead", "overhead_ps", pccl__quantity_time, PCCL__MAX_LATENCY_PS,
-                               send_ps, error);
+    int status = pccl__graph_quantity(place, object, "overhead", "overhead_ps", pccl__quantity_time,
+                                      PCCL__MAX_LATENCY_PS, send_ps, error);
     *receive_ps = *send_ps;
     if (status == 0) {
         status = pccl__graph_quantity(place, object, "send_overhead", "send_overhead_ps", pccl__quantity_time,
-                               PCCL__MAX_LATENCY_PS, send_ps, error);
+                                      PCCL__MAX_LATENCY_PS, send_ps, error);
     }
     if (status == 0) {
         status = pccl__graph_quantity(place, object, "receive_overhead", "receive_overhead_ps", pccl__quantity_time,
-                               PCCL__MAX_LATENCY_PS, receive_ps, error);
+                                      PCCL__MAX_LATENCY_PS, receive_ps, error);
     }
     return status;
 }
 
 /* --- vertices ---------------------------------------------------------------------------------------------------- */
 
-static void add_vertex(struct pccl__graph_reading *reading, const char *name, bool is_switch, bool multicast, int64_t send_ps,
-                       int64_t receive_ps)
+static void add_vertex(struct pccl__graph_reading *reading, const char *name, bool is_switch, bool multicast,
+                       int64_t send_ps, int64_t receive_ps)
 {
     uint32_t id = is_switch ? pccl_topology_add_switch(reading->builder, name, multicast)
                             : pccl_topology_add_device(reading->builder, name);
@@ -90,11 +90,16 @@ static void add_vertex(struct pccl__graph_reading *reading, const char *name, bo
 }
 
 /* One element of devices or switches: a name or an object. */
-static int read_vertex(struct pccl__graph_reading *reading, const struct pccl__json_place *place, const cJSON *item, bool is_switch,
-                       struct pccl_error *error)
+static int read_vertex(struct pccl__graph_reading *reading, const struct pccl__json_place *place, const cJSON *item,
+                       bool is_switch, struct pccl_error *error)
 {
-    static const char *const device_keys[] = {"name", "overhead", "overhead_ps", "send_overhead", "send_overhead_ps",
-                                              "receive_overhead", "receive_overhead_ps"};
+    static const char *const device_keys[] = {"name",
+                                              "overhead",
+                                              "overhead_ps",
+                                              "send_overhead",
+                                              "send_overhead_ps",
+                                              "receive_overhead",
+                                              "receive_overhead_ps"};
     static const char *const switch_keys[] = {"name", "multicast"};
     const char *name = NULL;
     bool multicast = false;
@@ -145,8 +150,8 @@ static int count_vertices(const struct pccl__json_place *top, const cJSON *root,
     return 0;
 }
 
-static int read_vertex_list(struct pccl__graph_reading *reading, const char *key, const cJSON *list, int64_t count, char *own_names,
-                            struct pccl_error *error)
+static int read_vertex_list(struct pccl__graph_reading *reading, const char *key, const cJSON *list, int64_t count,
+                            char *own_names, struct pccl_error *error)
 {
     const bool is_switch = strcmp(key, "switches") == 0;
     for (int64_t i = 0; i < count && list == NULL; i++) {
@@ -156,7 +161,8 @@ static int read_vertex_list(struct pccl__graph_reading *reading, const char *key
     }
     struct pccl__json_place place = {reading->path, key, 0, NULL};
     const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         int status = read_vertex(reading, &place, item, is_switch, error);
         if (status != 0) {
             return status;
@@ -209,9 +215,9 @@ int pccl__graph_check_format(const struct pccl__json_place *top, const cJSON *ro
 
 int pccl__graph_read(const char *path, const cJSON *root, struct pccl_topology **topology, struct pccl_error *error)
 {
-    static const char *const keys[] = {"format",      "version", "name",    "devices",    "switches", "overhead",
-                                       "overhead_ps", "classes", "inside",  "links",      "routing",  "routes",
-                                       "dimensions",  "wraps"};
+    static const char *const keys[] = {"format",   "version",     "name",       "devices", "switches",
+                                       "overhead", "overhead_ps", "classes",    "inside",  "links",
+                                       "routing",  "routes",      "dimensions", "wraps"};
     const struct pccl__json_place top = {path, NULL, 0, NULL};
     struct pccl__graph_reading reading = {.path = path, .overhead_ps = PCCL__DEFAULT_OVERHEAD_PS};
     const char *name = "unnamed";
@@ -225,7 +231,7 @@ int pccl__graph_read(const char *path, const cJSON *root, struct pccl_topology *
     }
     if (status == 0) {
         status = pccl__graph_quantity(&top, root, "overhead", "overhead_ps", pccl__quantity_time, PCCL__MAX_LATENCY_PS,
-                               &reading.overhead_ps, error);
+                                      &reading.overhead_ps, error);
     }
     if (status != 0) {
         return status;

@@ -17,8 +17,8 @@ static const char *const parts[] = {"latency", "bandwidth", "overhead", "eager"}
 int pccl__graph_costs(const struct pccl__json_place *place, const cJSON *object, int64_t *latency_ps,
                       int64_t *ps_per_mib, struct pccl_error *error)
 {
-    int status = pccl__graph_quantity(place, object, "latency", "latency_ps", pccl__quantity_time,
-                                      PCCL__MAX_LATENCY_PS, latency_ps, error);
+    int status = pccl__graph_quantity(place, object, "latency", "latency_ps", pccl__quantity_time, PCCL__MAX_LATENCY_PS,
+                                      latency_ps, error);
     return status != 0 ? status
                        : pccl__graph_quantity(place, object, "bandwidth", "ps_per_mib", pccl__quantity_rate,
                                               PCCL__MAX_PS_PER_MIB, ps_per_mib, error);
@@ -86,10 +86,13 @@ static int read_eager(const struct pccl__json_place *place, const cJSON *object,
 static int read_costs(const struct pccl__json_place *place, const cJSON *object, struct pccl_class *costs,
                       struct pccl_error *error)
 {
-    static const char *const keys[] = {"latency",         "latency_ps",          "bandwidth",        "ps_per_mib",
-                                       "overhead",        "overhead_ps",         "send_overhead",    "send_overhead_ps",
-                                       "receive_overhead", "receive_overhead_ps", "eager_bytes",      "rendezvous",
-                                       "rendezvous_ps",   "origin"};
+    static const char *const keys[] = {"latency",          "latency_ps",
+                                       "bandwidth",        "ps_per_mib",
+                                       "overhead",         "overhead_ps",
+                                       "send_overhead",    "send_overhead_ps",
+                                       "receive_overhead", "receive_overhead_ps",
+                                       "eager_bytes",      "rendezvous",
+                                       "rendezvous_ps",    "origin"};
     int64_t latency_ps = -1, ps_per_mib = -1, send_ps = -1, receive_ps = -1;
     int status = pccl__json_object(place, object, keys, COUNT(keys), error);
     if (status == 0) {
@@ -144,7 +147,8 @@ static int read_classes(struct pccl__graph_reading *reading, const cJSON *object
     if (reading->classes == NULL) {
         return pccl__fail_memory(error);
     }
-    cJSON_ArrayForEach(item, object) {
+    cJSON_ArrayForEach(item, object)
+    {
         const struct pccl__json_place place = {reading->path, "classes", 0, item->string};
         struct pccl_class costs = {.name = item->string,
                                    .latency_ps = PCCL__DEFAULT_LATENCY_PS,

@@ -10,7 +10,8 @@
 #define COUNT(array) (uint32_t)(sizeof(array) / sizeof((array)[0]))
 
 /* Links whose capacity has the same name get the same number: that of the first of them by name. */
-static int number_capacities(struct pccl__graph_reading *reading, const cJSON *links, uint32_t num_links, struct pccl_error *error)
+static int number_capacities(struct pccl__graph_reading *reading, const cJSON *links, uint32_t num_links,
+                             struct pccl_error *error)
 {
     struct pccl__json_place place = {reading->path, "links", 0, NULL};
     struct pccl__named *named = pccl__array_new(num_links, sizeof *named);
@@ -22,7 +23,8 @@ static int number_capacities(struct pccl__graph_reading *reading, const cJSON *l
         goto out;
     }
     const cJSON *item;
-    cJSON_ArrayForEach(item, links) {
+    cJSON_ArrayForEach(item, links)
+    {
         const char *name = NULL;
         reading->capacities[place.index] = PCCL_NONE;
         status = cJSON_IsObject(item) ? pccl__json_text(&place, item, "capacity", &name, error) : 0;
@@ -45,8 +47,8 @@ out:
     return status;
 }
 
-static int read_end(const struct pccl__graph_reading *reading, const struct pccl__json_place *place, const cJSON *object,
-                    const char *key, uint32_t *vertex, struct pccl_error *error)
+static int read_end(const struct pccl__graph_reading *reading, const struct pccl__json_place *place,
+                    const cJSON *object, const char *key, uint32_t *vertex, struct pccl_error *error)
 {
     const char *name = NULL;
     int status = pccl__json_text(place, object, key, &name, error);
@@ -66,8 +68,8 @@ static int read_end(const struct pccl__graph_reading *reading, const struct pccl
 /* Remembers where a link that is now added leads, for the routing table. */
 static int note_ends(struct pccl__graph_reading *reading, uint32_t source, uint32_t target, struct pccl_error *error)
 {
-    struct pccl__link_ends *grown = pccl__array_grow(reading->ends, &reading->ends_capacity,
-                                                     (uint64_t)reading->num_links + 1, sizeof *grown);
+    struct pccl__link_ends *grown =
+        pccl__array_grow(reading->ends, &reading->ends_capacity, (uint64_t)reading->num_links + 1, sizeof *grown);
     if (grown == NULL) {
         return pccl__fail_memory(error);
     }
@@ -168,7 +170,8 @@ int pccl__graph_read_links(struct pccl__graph_reading *reading, const struct pcc
     }
     struct pccl__json_place place = {reading->path, "links", 0, NULL};
     const cJSON *item;
-    cJSON_ArrayForEach(item, links) {
+    cJSON_ArrayForEach(item, links)
+    {
         if (status != 0) {
             break;
         }

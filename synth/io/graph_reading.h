@@ -26,14 +26,14 @@ struct pccl__graph_reading {
     uint32_t num_links;          /* directed ones, added so far */
     struct pccl__link_ends {
         uint32_t source, target;
-    } *ends;                     /* [num_links] */
+    } * ends; /* [num_links] */
     uint32_t ends_capacity;
     uint32_t *first_out, *out_links; /* for the routing table: links that leave each vertex */
     uint32_t num_routes;             /* entries of the table so far */
 };
 
 extern const char *const pccl__graph_origins_known[]; /* [enum pccl_origin] as "origin" spells them */
-extern const char *const pccl__graph_rules[]; /* [enum pccl_routing] as "routing" spells them */
+extern const char *const pccl__graph_rules[];         /* [enum pccl_routing] as "routing" spells them */
 
 int pccl__named_compare(const void *a, const void *b);
 /* The number of a name in a sorted list, PCCL_NONE if it is not there. */

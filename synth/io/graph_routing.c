@@ -23,7 +23,8 @@ static int read_wraps(const struct pccl__json_place *top, const cJSON *root, uin
     }
     uint32_t i = 0;
     const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         if (i == num_dimensions || !cJSON_IsBool(item)) {
             break;
         }
@@ -56,7 +57,8 @@ static int read_grid(struct pccl__graph_reading *reading, const struct pccl__jso
                                PCCL_MAX_DIMENSIONS);
     }
     const cJSON *item;
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         if (!cJSON_IsNumber(item) || item->valuedouble < 1 || item->valuedouble > PCCL__MAX_VERTICES ||
             item->valuedouble != (double)(uint32_t)item->valuedouble) {
             return pccl__json_fail(top, "dimensions", error, "element %" PRIu32 " is no whole number from 1 to %u", i,
@@ -130,7 +132,8 @@ static int add_names(struct pccl__graph_reading *reading, const struct pccl__jso
 {
     const cJSON *item;
     int status = 0;
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, list)
+    {
         int64_t target = PCCL_NONE;
         if (cJSON_IsString(item)) {
             target = pccl__named_find(reading->vertices, reading->num_vertices, item->valuestring);
@@ -159,8 +162,8 @@ static int find_link(const struct pccl__graph_reading *reading, const struct pcc
     int64_t number = PCCL_NONE;
     if (key[0] == '#') {
         const char *end = parse_number(key + 1, &number);
-        bool leaves = end != NULL && *end == '\0' && number < reading->num_links &&
-                      reading->ends[number].source == vertex;
+        bool leaves =
+            end != NULL && *end == '\0' && number < reading->num_links && reading->ends[number].source == vertex;
         *link = (uint32_t)number;
         return leaves ? 0 : pccl__json_fail(place, key, error, "is no link that leaves it");
     }
@@ -206,7 +209,8 @@ static int read_routes_at(struct pccl__graph_reading *reading, const cJSON *obje
     if (!cJSON_IsObject(object)) {
         return pccl__json_fail(&place, NULL, error, "expected an object { ... }");
     }
-    cJSON_ArrayForEach(item, object) {
+    cJSON_ArrayForEach(item, object)
+    {
         uint32_t link;
         int status = find_link(reading, &place, item->string, vertex, &link, error);
         if (status == 0 && cJSON_IsString(item)) {
@@ -229,14 +233,16 @@ static int read_routes(struct pccl__graph_reading *reading, const struct pccl__j
     const cJSON *object = cJSON_GetObjectItemCaseSensitive(root, "routes"), *item;
     if (object == NULL || !is_table) {
         return object == NULL && !is_table ? 0
-               : pccl__json_fail(top, "routes", error,
-                                 is_table ? "missing; \"routing\" is \"table\"" : "given, but \"routing\" is no table");
+                                           : pccl__json_fail(top, "routes", error,
+                                                             is_table ? "missing; \"routing\" is \"table\""
+                                                                      : "given, but \"routing\" is no table");
     }
     if (!cJSON_IsObject(object)) {
         return pccl__json_fail(top, "routes", error, "expected an object { ... }");
     }
     int status = index_links(reading, error);
-    cJSON_ArrayForEach(item, object) {
+    cJSON_ArrayForEach(item, object)
+    {
         uint32_t vertex = pccl__named_find(reading->vertices, reading->num_vertices, item->string);
         if (status == 0 && vertex == PCCL_NONE) {
             status = pccl__json_fail(top, "routes", error, "has \"%.100s\", which is neither a device nor a switch",

@@ -140,8 +140,12 @@ static struct kind describe(const struct pccl_topology *topology, const uint32_t
 {
     const struct pccl_link *link = &topology->links[number];
     uint32_t from = distances[link->source], to = distances[link->target];
-    struct kind kind = {from < to ? from : to, from < to ? to : from, link->latency_ps, link->ps_per_mib,
-                        (uint32_t)link->latency_origin << 8 | link->bandwidth_origin, number};
+    struct kind kind = {from < to ? from : to,
+                        from < to ? to : from,
+                        link->latency_ps,
+                        link->ps_per_mib,
+                        (uint32_t)link->latency_origin << 8 | link->bandwidth_origin,
+                        number};
     if (topology->num_dimensions > 0 && kind.far == 0) {
         kind.far = find_dimension(topology, link->source, link->target);
     }

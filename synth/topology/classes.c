@@ -121,10 +121,10 @@ void pccl__topology_set_floors(struct pccl__topology *topology)
     struct pccl_topology *base = &topology->base;
     struct pccl_vertex *vertices = (struct pccl_vertex *)(void *)base->vertices; /* still being made */
     for (uint32_t d = 0; d < base->num_devices && base->num_classes > 0; d++) {
-        int64_t send_ps = find_floor(base, base->out_links + base->first_out[d],
-                                     base->first_out[d + 1] - base->first_out[d], true);
-        int64_t receive_ps = find_floor(base, base->in_links + base->first_in[d],
-                                        base->first_in[d + 1] - base->first_in[d], false);
+        int64_t send_ps =
+            find_floor(base, base->out_links + base->first_out[d], base->first_out[d + 1] - base->first_out[d], true);
+        int64_t receive_ps =
+            find_floor(base, base->in_links + base->first_in[d], base->first_in[d + 1] - base->first_in[d], false);
         vertices[d].send_overhead_ps = send_ps >= 0 ? send_ps : vertices[d].send_overhead_ps;
         vertices[d].receive_overhead_ps = receive_ps >= 0 ? receive_ps : vertices[d].receive_overhead_ps;
     }

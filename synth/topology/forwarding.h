@@ -19,13 +19,13 @@ struct pccl__forwarding {
 
 struct pccl__routes {
     atomic_uint holders;
-    uint32_t limit;          /* no route has more links */
-    uint32_t *by_target;     /* links that leave each vertex (first_out ranges), by target, then number */
-    uint32_t *neighbours;    /* dimension order: [vertex][dimension][down, up] link or PCCL_NONE; else NULL */
+    uint32_t limit;                 /* no route has more links */
+    uint32_t *by_target;            /* links that leave each vertex (first_out ranges), by target, then number */
+    uint32_t *neighbours;           /* dimension order: [vertex][dimension][down, up] link or PCCL_NONE; else NULL */
     struct pccl__forwarding *table; /* NULL: none is needed, or it would be too large */
-    uint32_t *heights;       /* up-down: see pccl__view; else NULL */
-    uint32_t *next;          /* [vertex][device] link of a table given with the topology, or PCCL_NONE; else NULL */
-    uint64_t table_digest;   /* of next; 0 if there is none */
+    uint32_t *heights;              /* up-down: see pccl__view; else NULL */
+    uint32_t *next;        /* [vertex][device] link of a table given with the topology, or PCCL_NONE; else NULL */
+    uint64_t table_digest; /* of next; 0 if there is none */
     struct pccl__placement *placement; /* of a placed topology only */
 };
 

@@ -74,8 +74,9 @@ static int compare_seats(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Hangs a vertex below another, each at its level. Two ranks that meet at the upper level are its latency apart, half of
- * it on the way up; the rest of that half is spent below. A rank alone on its host costs nothing beyond the fabric. */
+/* Hangs a vertex below another, each at its level. Two ranks that meet at the upper level are its latency apart, half
+ * of it on the way up; the rest of that half is spent below. A rank alone on its host costs nothing beyond the
+ * fabric. */
 static void hang(struct tree_builder *tree, uint32_t vertex, enum pccl_level level, uint32_t above,
                  enum pccl_level above_level, bool alone)
 {

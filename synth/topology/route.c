@@ -54,8 +54,8 @@ static int walk_dimensions(const struct pccl__view *view, const struct pccl_topo
 }
 
 /* From a forwarder to a target of the table. */
-static void walk_table(const struct pccl__view *view, const struct pccl__forwarding *table, uint32_t at, uint32_t target,
-                       struct walk *walk)
+static void walk_table(const struct pccl__view *view, const struct pccl__forwarding *table, uint32_t at,
+                       uint32_t target, struct walk *walk)
 {
     const size_t row = (size_t)table->target_index[target] * (view->num_vertices - view->first_forwarder);
     while (at != target) {
@@ -90,8 +90,8 @@ struct passage {
 
 /* Compares all passages that begin with `enter` to *best. With `skip` = PCCL_NONE keeps the first of the best and
  * counts them; else stops at the best one that follows `*skip` others. */
-static bool try_passages(const struct pccl__view *view, const struct pccl__forwarding *table, uint32_t enter, uint32_t target,
-                         struct passage *best, uint32_t *count, uint32_t wanted)
+static bool try_passages(const struct pccl__view *view, const struct pccl__forwarding *table, uint32_t enter,
+                         uint32_t target, struct passage *best, uint32_t *count, uint32_t wanted)
 {
     const uint32_t num_forwarders = view->num_vertices - view->first_forwarder;
     uint32_t from = pccl__view_target(view, enter) - view->first_forwarder;

@@ -28,7 +28,7 @@ static int sort_by_target(const struct pccl_topology *topology, struct pccl__rou
 }
 
 uint32_t pccl__routes_lower_bound(const struct pccl__view *view, const struct pccl__routes *routes, uint32_t source,
-                            uint32_t target)
+                                  uint32_t target)
 {
     uint32_t low = view->first_out[source], high = view->first_out[source + 1];
     while (low < high) {
@@ -43,7 +43,7 @@ uint32_t pccl__routes_lower_bound(const struct pccl__view *view, const struct pc
 }
 
 uint32_t pccl__routes_direct(const struct pccl__view *view, const struct pccl__routes *routes, uint32_t source,
-                            uint32_t target)
+                             uint32_t target)
 {
     uint32_t best = PCCL_NONE;
     for (uint32_t i = pccl__routes_lower_bound(view, routes, source, target); i < view->first_out[source + 1]; i++) {
@@ -77,12 +77,13 @@ static int find_neighbours(const struct pccl__view *view, const struct pccl_topo
             uint32_t coordinate = v / stride % extent;
             bool low_edge = coordinate == 0, high_edge = coordinate == extent - 1;
             bool wraps = topology->wraps[i] && extent > 1;
-            neighbour[0] = low_edge && !wraps
-                               ? PCCL_NONE
-                               : pccl__routes_direct(view, routes, v, low_edge ? v + (extent - 1) * stride : v - stride);
-            neighbour[1] = high_edge && !wraps
-                               ? PCCL_NONE
-                               : pccl__routes_direct(view, routes, v, high_edge ? v - (extent - 1) * stride : v + stride);
+            neighbour[0] = low_edge && !wraps ? PCCL_NONE
+                                              : pccl__routes_direct(view, routes, v,
+                                                                    low_edge ? v + (extent - 1) * stride : v - stride);
+            neighbour[1] =
+                high_edge && !wraps
+                    ? PCCL_NONE
+                    : pccl__routes_direct(view, routes, v, high_edge ? v - (extent - 1) * stride : v + stride);
         }
     }
     return 0;
@@ -116,8 +117,8 @@ static uint32_t find_targets(const struct pccl__view *view, uint32_t num_devices
     const bool devices_forward = view->first_forwarder == 0;
     uint32_t num_targets = 0;
     for (uint32_t v = 0; v < view->num_vertices; v++) {
-        bool is_target = devices_forward ? v < num_devices
-                                         : v >= num_devices && is_next_to_device(view, v, num_devices);
+        bool is_target =
+            devices_forward ? v < num_devices : v >= num_devices && is_next_to_device(view, v, num_devices);
         target_index[v] = is_target ? num_targets++ : PCCL_NONE;
     }
     return num_targets;

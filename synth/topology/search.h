@@ -12,7 +12,8 @@ struct pccl__view {
     uint32_t num_vertices;
     uint32_t first_forwarder; /* vertices from this one on forward messages */
     const uint32_t *first_out, *out_links, *first_in, *in_links;
-    const uint32_t *heights; /* up-down: [num_vertices], see pccl__heights_find; NULL if links may follow in any order */
+    /* Up-down: [num_vertices], see pccl__heights_find; NULL if links may follow in any order. */
+    const uint32_t *heights;
 };
 
 /* Without heights. */
@@ -39,12 +40,12 @@ static inline uint32_t pccl__view_target(const struct pccl__view *view, uint32_t
 
 /* Distances of all vertices to one target. All zero before pccl__search_init. */
 struct pccl__search {
-    uint32_t *hops;      /* [num_vertices] links of a best way to the target, PCCL_NONE if there is none */
-    int64_t *latency_ps; /* [num_vertices] of a best way */
-    uint32_t *queue;     /* [num_vertices] */
+    uint32_t *hops;       /* [num_vertices] links of a best way to the target, PCCL_NONE if there is none */
+    int64_t *latency_ps;  /* [num_vertices] of a best way */
+    uint32_t *queue;      /* [num_vertices] */
     uint32_t *descending; /* [num_vertices] up-down: vertices from above */
     bool *goes_down;      /* [num_vertices] up-down: links that lead down alone reach the target */
-    uint32_t farthest;   /* largest number of hops */
+    uint32_t farthest;    /* largest number of hops */
 };
 
 int pccl__search_init(const struct pccl__view *view, struct pccl__search *search);

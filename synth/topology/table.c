@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "topology/forwarding.h"
 
-static int refuse(struct pccl_error *error, const struct pccl_topology *topology,
-                  const struct pccl__table_entry *entry, const char *why)
+static int refuse(struct pccl_error *error, const struct pccl_topology *topology, const struct pccl__table_entry *entry,
+                  const char *why)
 {
     bool known = entry->vertex < topology->num_vertices && entry->target < topology->num_vertices;
     return pccl__fail(error, PCCL_ERR_INVALID,

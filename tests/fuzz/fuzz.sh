@@ -13,7 +13,8 @@ command_line="$root/synth/cli/group.c $root/synth/cli/values.c"
 status=0
 for target in ${*:-topology csv generator group demand schedule slurm ibnetdiscover}; do
     clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
-        -DFUZZ_TARGET=fuzz_$target -I"$root/synth/include" -I"$root/synth" -o fuzz_$target "$here/entry.c" "$here/files.c" "$here/import.c" \
+        -DFUZZ_TARGET=fuzz_$target -I"$root/synth/include" -I"$root/synth" -o fuzz_$target "$here/entry.c" "$here/files.c" \
+        "$here/import.c" \
         "$here"/target_$target.c $library $command_line -lcjson -lhwloc -lm || exit 1
     mkdir -p new_$target
     case $target in topology | demand | schedule) dictionary=-dict=$here/json.dict ;; *) dictionary= ;; esac

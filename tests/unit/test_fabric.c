@@ -233,14 +233,29 @@ static void test_hosts(void **state)
         uint32_t device;
         bool ambiguous;
     } cases[] = {
-        {"n1", 0, false},          {"N1", 0, false},         {"n1.example.org", 0, false}, {"n1.", 0, false},
-        {"n2.example.org", 1, false}, {"N2.Example.Org", 1, false}, {"n2", 1, false},      {"n2.example.com", PCCL_NONE, false},
-        {"n3", PCCL_NONE, true},   {"n3.a", 2, false},       {"n3.b", 3, false},           {"n3.c", PCCL_NONE, false},
-        {"x", 4, false},           {"X", 5, false},          {"x.any", PCCL_NONE, true},   {"s0", PCCL_NONE, false},
-        {"n", PCCL_NONE, false},   {"n10", PCCL_NONE, false}, {"", PCCL_NONE, false},       {".", PCCL_NONE, false},
+        {"n1", 0, false},
+        {"N1", 0, false},
+        {"n1.example.org", 0, false},
+        {"n1.", 0, false},
+        {"n2.example.org", 1, false},
+        {"N2.Example.Org", 1, false},
+        {"n2", 1, false},
+        {"n2.example.com", PCCL_NONE, false},
+        {"n3", PCCL_NONE, true},
+        {"n3.a", 2, false},
+        {"n3.b", 3, false},
+        {"n3.c", PCCL_NONE, false},
+        {"x", 4, false},
+        {"X", 5, false},
+        {"x.any", PCCL_NONE, true},
+        {"s0", PCCL_NONE, false},
+        {"n", PCCL_NONE, false},
+        {"n10", PCCL_NONE, false},
+        {"", PCCL_NONE, false},
+        {".", PCCL_NONE, false},
     };
-    struct pccl_topology *topology = read_text(
-        "{\"devices\": [\"n1\", \"n2.example.org\", \"n3.a\", \"n3.b\", \"x\", \"X\"], \"switches\": 1}");
+    struct pccl_topology *topology =
+        read_text("{\"devices\": [\"n1\", \"n2.example.org\", \"n3.a\", \"n3.b\", \"x\", \"X\"], \"switches\": 1}");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         bool ambiguous = !cases[i].ambiguous;
         print_message("host %s\n", cases[i].host);
@@ -252,8 +267,8 @@ static void test_hosts(void **state)
 
 /* --- inside hosts ------------------------------------------------------------------------------------------------- */
 
-#define FABRIC_TAIL                                                                                       \
-    "\"links\": [{\"source\": \"d0\", \"target\": \"s0\", \"duplex\": true}, "                            \
+#define FABRIC_TAIL                                                                                                    \
+    "\"links\": [{\"source\": \"d0\", \"target\": \"s0\", \"duplex\": true}, "                                         \
     "{\"source\": \"d1\", \"target\": \"s0\", \"duplex\": true}]}"
 
 static struct pccl_topology *place(const struct pccl_topology *fabric)
@@ -276,7 +291,8 @@ static void test_inside(void **state)
         " \"inside\": {\"l3\": {\"latency_ps\": 101, \"overhead_ps\": 11, \"eager_bytes\": 1, \"rendezvous_ps\": 21},\n"
         "  \"numa\": {\"latency_ps\": 203, \"overhead_ps\": 12, \"eager_bytes\": 2, \"rendezvous_ps\": 22, "
         "\"bandwidth\": \"3GB/s\"},\n"
-        "  \"package\": {\"latency_ps\": 150, \"overhead_ps\": 13, \"origin\": \"measured\"}, \"rank\": {\"bandwidth\": "
+        "  \"package\": {\"latency_ps\": 150, \"overhead_ps\": 13, \"origin\": \"measured\"}, \"rank\": "
+        "{\"bandwidth\": "
         "\"4GB/s\"}},\n " FABRIC_TAIL);
     check_round_trip(fabric);
     struct pccl_topology *topology = place(fabric);
@@ -393,7 +409,8 @@ static void test_up_down_on_random_networks(void **state)
     for (int round = 0; round < 40; round++) {
         struct pccl_topology_builder *builder = pccl_topology_builder_new("random");
         struct pccl_topology *topology = NULL;
-        const uint32_t num_devices = 2 + pccl__random_below(&random, 6), num_switches = 2 + pccl__random_below(&random, 5);
+        const uint32_t num_devices = 2 + pccl__random_below(&random, 6),
+                       num_switches = 2 + pccl__random_below(&random, 5);
         for (uint32_t v = 0; v < num_devices + num_switches; v++) {
             char name[16];
             snprintf(name, sizeof name, "%u", v);
@@ -451,13 +468,16 @@ static void test_up_down_on_a_tree(void **state)
 /* --- tables ------------------------------------------------------------------------------------------------------- */
 
 /* a - s = t - b, c on t; the second cable between s and t carries what is for c. */
-#define TABLED(routes)                                                                                              \
-    "{\"devices\": [\"a\", \"b\", \"c\"], \"switches\": [\"s\", \"t\"], \"links\": ["                               \
-    "{\"source\": \"a\", \"target\": \"s\", \"duplex\": true}, {\"source\": \"b\", \"target\": \"t\", \"duplex\": true}," \
-    "{\"source\": \"c\", \"target\": \"t\", \"duplex\": true}, {\"source\": \"s\", \"target\": \"t\", \"duplex\": true}," \
+#define TABLED(routes)                                                                                                 \
+    "{\"devices\": [\"a\", \"b\", \"c\"], \"switches\": [\"s\", \"t\"], \"links\": ["                                  \
+    "{\"source\": \"a\", \"target\": \"s\", \"duplex\": true}, {\"source\": \"b\", \"target\": \"t\", \"duplex\": "    \
+    "true},"                                                                                                           \
+    "{\"source\": \"c\", \"target\": \"t\", \"duplex\": true}, {\"source\": \"s\", \"target\": \"t\", \"duplex\": "    \
+    "true},"                                                                                                           \
     "{\"source\": \"s\", \"target\": \"t\"}], \"routing\": \"table\", \"routes\": " routes "}"
-#define ROUTES                                                                                     \
-    "{\"a\": {\"s\": \"1-2\"}, \"s\": {\"a\": \"0\", \"#6\": [\"b\"], \"#8\": [2]}, \"t\": {\"s\": \"0\", \"b\": \"1\", \"c\": \"2\"}, " \
+#define ROUTES                                                                                                         \
+    "{\"a\": {\"s\": \"1-2\"}, \"s\": {\"a\": \"0\", \"#6\": [\"b\"], \"#8\": [2]}, \"t\": {\"s\": \"0\", \"b\": "     \
+    "\"1\", \"c\": \"2\"}, "                                                                                           \
     "\"b\": {\"t\": \"0,2\"}}"
 
 static void test_table(void **state)
@@ -508,17 +528,15 @@ static void test_reversed_files(void **state)
 static void check_plans(const struct pccl_topology *topology)
 {
     static const enum pccl_collective collectives[] = {PCCL_ALLGATHER, PCCL_ALLREDUCE, PCCL_ALLTOALL, PCCL_BROADCAST,
-                                                       PCCL_REDUCE, PCCL_GATHER, PCCL_BARRIER};
+                                                       PCCL_REDUCE,    PCCL_GATHER,    PCCL_BARRIER};
     uint32_t devices[64], links[64];
     for (uint32_t d = 0; d < topology->num_devices; d++) {
         devices[d] = (d * 7 + 3) % topology->num_devices; /* no order that the network has */
     }
     for (size_t c = 0; c < sizeof collectives / sizeof collectives[0]; c++) {
         for (int64_t bytes = 8; bytes <= 1 << 16; bytes *= 8192) {
-            struct pccl_request request = {.collective = collectives[c],
-                                           .num_ranks = topology->num_devices,
-                                           .devices = devices,
-                                           .bytes = bytes};
+            struct pccl_request request = {
+                .collective = collectives[c], .num_ranks = topology->num_devices, .devices = devices, .bytes = bytes};
             struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
             struct pccl_result *result = NULL;
             struct pccl_error error = {""};
@@ -544,11 +562,12 @@ static void check_plans(const struct pccl_topology *topology)
 }
 
 /* 3 leaves of 3 hosts, 2 spines, and a cable between two leaves that up-down may use only at the top of a way. */
-#define LEAVES(rest)                                                                                                 \
-    "{\"devices\": 9, \"switches\": 5, \"links\": [" LEAF("0", "0") LEAF("1", "0") LEAF("2", "0") LEAF("3", "1")        \
-        LEAF("4", "1") LEAF("5", "1") LEAF("6", "2") LEAF("7", "2") LEAF("8", "2") UP("0", "3") UP("0", "4")        \
-            UP("1", "3") UP("1", "4") UP("2", "3") UP("2", "4") "{\"source\": \"s0\", \"target\": \"s1\", "        \
-    "\"bandwidth\": \"1GB/s\", \"duplex\": true}], " rest "}"
+#define LEAVES(rest)                                                                                                   \
+    "{\"devices\": 9, \"switches\": 5, \"links\": [" LEAF("0", "0") LEAF("1", "0") LEAF("2", "0") LEAF("3", "1")       \
+        LEAF("4", "1") LEAF("5", "1") LEAF("6", "2") LEAF("7", "2") LEAF("8", "2") UP("0", "3") UP("0", "4")           \
+            UP("1", "3") UP("1", "4") UP("2", "3") UP("2", "4") "{\"source\": \"s0\", \"target\": \"s1\", "            \
+                                                                "\"bandwidth\": \"1GB/s\", \"duplex\": true}], " rest  \
+                                                                "}"
 #define LEAF(host, leaf) "{\"source\": \"d" host "\", \"target\": \"s" leaf "\", \"duplex\": true}, "
 #define UP(leaf, spine) "{\"source\": \"s" leaf "\", \"target\": \"s" spine "\", \"duplex\": true}, "
 
@@ -569,15 +588,15 @@ static void test_plans_take_routes(void **state)
     check_plans(topology);
     pccl_topology_free(topology);
     /* Leaf 0 sends to leaf 1 through spine 3 and to leaf 2 through 4; leaf 1 through 4 only; leaf 2 through 3 only. */
-    topology = read_text(LEAVES(
-        "\"routing\": \"table\", \"routes\": {\"d0\": {\"s0\": \"1-8\"}, \"d1\": {\"s0\": \"0,2-8\"}, \"d2\": "
-        "{\"s0\": \"0-1,3-8\"}, \"d3\": {\"s1\": \"0-2,4-8\"}, \"d4\": {\"s1\": \"0-3,5-8\"}, \"d5\": {\"s1\": "
-        "\"0-4,6-8\"}, \"d6\": {\"s2\": \"0-5,7-8\"}, \"d7\": {\"s2\": \"0-6,8\"}, \"d8\": {\"s2\": \"0-7\"}, "
-        "\"s0\": {\"d0\": \"0\", \"d1\": \"1\", \"d2\": \"2\", \"s3\": \"3-5\", \"s4\": \"6-8\"}, "
-        "\"s1\": {\"d3\": \"3\", \"d4\": \"4\", \"d5\": \"5\", \"s4\": \"0-2,6-8\"}, "
-        "\"s2\": {\"d6\": \"6\", \"d7\": \"7\", \"d8\": \"8\", \"s3\": \"0-5\"}, "
-        "\"s3\": {\"s0\": \"0-2\", \"s1\": \"3-5\", \"s2\": \"6-8\"}, "
-        "\"s4\": {\"s0\": \"0-2\", \"s1\": \"3-5\", \"s2\": \"6-8\"}}"));
+    topology = read_text(
+        LEAVES("\"routing\": \"table\", \"routes\": {\"d0\": {\"s0\": \"1-8\"}, \"d1\": {\"s0\": \"0,2-8\"}, \"d2\": "
+               "{\"s0\": \"0-1,3-8\"}, \"d3\": {\"s1\": \"0-2,4-8\"}, \"d4\": {\"s1\": \"0-3,5-8\"}, \"d5\": {\"s1\": "
+               "\"0-4,6-8\"}, \"d6\": {\"s2\": \"0-5,7-8\"}, \"d7\": {\"s2\": \"0-6,8\"}, \"d8\": {\"s2\": \"0-7\"}, "
+               "\"s0\": {\"d0\": \"0\", \"d1\": \"1\", \"d2\": \"2\", \"s3\": \"3-5\", \"s4\": \"6-8\"}, "
+               "\"s1\": {\"d3\": \"3\", \"d4\": \"4\", \"d5\": \"5\", \"s4\": \"0-2,6-8\"}, "
+               "\"s2\": {\"d6\": \"6\", \"d7\": \"7\", \"d8\": \"8\", \"s3\": \"0-5\"}, "
+               "\"s3\": {\"s0\": \"0-2\", \"s1\": \"3-5\", \"s2\": \"6-8\"}, "
+               "\"s4\": {\"s0\": \"0-2\", \"s1\": \"3-5\", \"s2\": \"6-8\"}}"));
     check_plans(topology);
     pccl_topology_free(topology);
 }
@@ -595,8 +614,7 @@ static void test_no_way_through_devices(void **state)
                  rules[i], strcmp(rules[i], "table") == 0 ? ", \"routes\": {}" : "");
         struct pccl_topology *topology = read_text(text);
         const uint32_t devices[] = {0, 2}, way[] = {0, 1};
-        struct pccl_request request = {
-            .collective = PCCL_BROADCAST, .num_ranks = 2, .devices = devices, .bytes = 100};
+        struct pccl_request request = {.collective = PCCL_BROADCAST, .num_ranks = 2, .devices = devices, .bytes = 100};
         struct pccl_demand *demand;
         struct pccl_error error = {""};
         assert_int_equal(pccl_demand_create(&request, 1, &demand, NULL), 0);
@@ -617,7 +635,8 @@ static void test_no_way_through_devices(void **state)
 
 #define CLASSED(text) "{\"devices\": 2, \"classes\": {\"x\": {" text "}}}"
 #define INSIDE(text) "{\"devices\": 2, \"inside\": {" text "}}"
-#define LINKED(text) "{\"devices\": 2, \"classes\": {\"x\": {}}, \"links\": [{\"source\": \"d0\", \"target\": \"d1\"" text "}]}"
+#define LINKED(text)                                                                                                   \
+    "{\"devices\": 2, \"classes\": {\"x\": {}}, \"links\": [{\"source\": \"d0\", \"target\": \"d1\"" text "}]}"
 
 static void test_refusals(void **state)
 {

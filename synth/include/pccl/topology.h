@@ -20,8 +20,9 @@ struct pccl_vertex {
     const char *name; /* unique within the topology; owned by the topology */
     enum pccl_vertex_kind kind;
     bool multicast;              /* switch only: may copy one incoming chunk to several outgoing links */
-    /* Device only, >= 0: the least CPU time that a message costs it as a sender (LogGP o_s) and as a receiver (o_r). What
-     * classes say takes the place of what was set by hand where all links out of (into) the device have such a class. */
+    /* Device only, >= 0: the least CPU time that a message costs it as a sender (LogGP o_s) and as a receiver (o_r).
+     * What classes say takes the place of what was set by hand where all links out of (into) the device have such a
+     * class. */
     int64_t send_overhead_ps;
     int64_t receive_overhead_ps;
 };
@@ -46,7 +47,8 @@ struct pccl_link {
 struct pccl_class {
     const char *name; /* owned by the topology */
     int64_t latency_ps, ps_per_mib;     /* of each of its links; inside hosts see `inside` below */
-    int64_t send_overhead_ps;           /* what a message over such a link costs its sender's CPU; -1: as the device says */
+    /* What a message over such a link costs its sender's CPU; -1: as the device says. */
+    int64_t send_overhead_ps;
     int64_t receive_overhead_ps;        /* the same of its receiver */
     int64_t eager_bytes;                /* a message of more bytes waits for a handshake first; -1: none does */
     int64_t rendezvous_ps;              /* how long that takes, >= 0 */
@@ -54,7 +56,14 @@ struct pccl_class {
 };
 
 /* Levels of the inside of a host, from the host down. */
-enum pccl_level { PCCL_LEVEL_HOST, PCCL_LEVEL_PACKAGE, PCCL_LEVEL_NUMA, PCCL_LEVEL_L3, PCCL_LEVEL_RANK, PCCL_NUM_LEVELS };
+enum pccl_level {
+    PCCL_LEVEL_HOST,
+    PCCL_LEVEL_PACKAGE,
+    PCCL_LEVEL_NUMA,
+    PCCL_LEVEL_L3,
+    PCCL_LEVEL_RANK,
+    PCCL_NUM_LEVELS
+};
 
 /* How the network itself moves a message between two devices that are not joined by one link. */
 enum pccl_routing {
@@ -80,9 +89,9 @@ struct pccl_topology {
     const uint32_t *in_links;
     uint32_t num_classes;
     const struct pccl_class *classes;
-    /* Costs inside the hosts that the devices are (pccl_topology_place), by the level at which two ranks meet: latency_ps
-     * is the whole way from rank to rank, ps_per_mib what all ranks below one object share on their way up to the level.
-     * PCCL_LEVEL_RANK: only ps_per_mib, of each rank's own end. Defaults where nothing was given. */
+    /* Costs inside the hosts that the devices are (pccl_topology_place), by the level at which two ranks meet:
+     * latency_ps is the whole way from rank to rank, ps_per_mib what all ranks below one object share on their way up
+     * to the level. PCCL_LEVEL_RANK: only ps_per_mib, of each rank's own end. Defaults where nothing was given. */
     struct pccl_class inside[PCCL_NUM_LEVELS];
     enum pccl_routing routing;
     uint32_t num_dimensions;                   /* grids (mesh, torus, hypercube) only, else 0 */
@@ -94,9 +103,9 @@ struct pccl_topology {
 
 /* --- making one ------------------------------------------------------------------------------------------------- */
 
-/* From text: a generator ("torus:4x4", "fattree:4x8:taper=4", see doc/topologies.md) or else the path of a JSON file (any
- * text that contains '/' or ends in ".json" and does not begin with the name of a generator and a colon). The caller
- * frees *topology with pccl_topology_free. */
+/* From text: a generator ("torus:4x4", "fattree:4x8:taper=4", see doc/topologies.md) or else the path of a JSON file
+ * (any text that contains '/' or ends in ".json" and does not begin with the name of a generator and a colon). The
+ * caller frees *topology with pccl_topology_free. */
 int pccl_topology_create(const char *text, struct pccl_topology **topology, struct pccl_error *error);
 void pccl_topology_free(struct pccl_topology *topology);
 
@@ -106,7 +115,8 @@ struct pccl_topology_builder;
 struct pccl_topology_builder *pccl_topology_builder_new(const char *name);
 uint32_t pccl_topology_add_device(struct pccl_topology_builder *builder, const char *name);
 uint32_t pccl_topology_add_switch(struct pccl_topology_builder *builder, const char *name, bool multicast);
-void pccl_topology_set_overheads(struct pccl_topology_builder *builder, uint32_t device, int64_t send_ps, int64_t receive_ps);
+void pccl_topology_set_overheads(struct pccl_topology_builder *builder, uint32_t device, int64_t send_ps,
+                                 int64_t receive_ps);
 /* One direction. capacity: PCCL_NONE = its own; else a number the caller chooses, equal for links that share. */
 void pccl_topology_add_link(struct pccl_topology_builder *builder, uint32_t source, uint32_t target, int64_t latency_ps,
                             int64_t ps_per_mib, uint32_t capacity);
@@ -120,24 +130,28 @@ uint32_t pccl_topology_add_class(struct pccl_topology_builder *builder, const st
 void pccl_topology_add_class_link(struct pccl_topology_builder *builder, uint32_t source, uint32_t target,
                                   uint32_t link_class, uint32_t capacity);
 /* Costs inside hosts, see struct pccl_topology; the name does not matter. */
-void pccl_topology_set_inside(struct pccl_topology_builder *builder, enum pccl_level level, const struct pccl_class *costs);
-/* PCCL_ROUTING_TABLE: at `vertex`, what is for the device `target` goes on over the link with number `link` (in order of
- * adding). Twice for the same vertex and target, a link that does not leave the vertex, and a circle fail at the finish. */
+void pccl_topology_set_inside(struct pccl_topology_builder *builder, enum pccl_level level,
+                              const struct pccl_class *costs);
+/* PCCL_ROUTING_TABLE: at `vertex`, what is for the device `target` goes on over the link with number `link` (in order
+ * of adding). Twice for the same vertex and target, a link that does not leave the vertex, and a circle fail at the
+ * finish. */
 void pccl_topology_add_route(struct pccl_topology_builder *builder, uint32_t vertex, uint32_t target, uint32_t link);
 /* Declares a grid; devices must have been added in the order given at `dimensions` above. */
 void pccl_topology_set_grid(struct pccl_topology_builder *builder, uint32_t num_dimensions, const uint32_t *extents,
                             const bool *wraps);
 /* Frees the builder in every case. */
-int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topology **topology, struct pccl_error *error);
+int pccl_topology_finish(struct pccl_topology_builder *builder, struct pccl_topology **topology,
+                         struct pccl_error *error);
 
 /* The same graph with every link turned round (link numbers stay); reductions are planned on it. Its route from s to t
  * is the original's route from t to s, backwards. */
-int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topology **reversed, struct pccl_error *error);
+int pccl_topology_reverse(const struct pccl_topology *topology, struct pccl_topology **reversed,
+                          struct pccl_error *error);
 
 /* --- changing what it costs --------------------------------------------------------------------------------------- */
 
-/* The same graph with other costs. classes: [num_classes], in order and with the names of the topology's own, or NULL to
- * keep them; inside: [PCCL_NUM_LEVELS] or NULL. All links of a class get its numbers and origins. The caller frees
+/* The same graph with other costs. classes: [num_classes], in order and with the names of the topology's own, or NULL
+ * to keep them; inside: [PCCL_NUM_LEVELS] or NULL. All links of a class get its numbers and origins. The caller frees
  * *changed. PCCL_ERR_UNSUPPORTED for a placed or reversed topology: change the fabric. */
 int pccl_topology_set_costs(const struct pccl_topology *topology, const struct pccl_class *classes,
                             const struct pccl_class *inside, struct pccl_topology **changed, struct pccl_error *error);
@@ -161,9 +175,9 @@ uint32_t pccl_topology_route_limit(const struct pccl_topology *topology);
 /* Vertex by name, PCCL_NONE if there is none. */
 uint32_t pccl_topology_find(const struct pccl_topology *topology, const char *name);
 
-/* The device that a host is, whose name users write in short or in full on either side: "n1" and "n1.example.org" match,
- * "n1.example.org" and "n1.example.com" do not; case does not count. Returns PCCL_NONE if there is none, or if several
- * devices match equally well; then *ambiguous (may be NULL) is true. */
+/* The device that a host is, whose name users write in short or in full on either side: "n1" and "n1.example.org"
+ * match, "n1.example.org" and "n1.example.com" do not; case does not count. Returns PCCL_NONE if there is none, or if
+ * several devices match equally well; then *ambiguous (may be NULL) is true. */
 uint32_t pccl_topology_find_host(const struct pccl_topology *topology, const char *host, bool *ambiguous);
 /* Class by name, PCCL_NONE if there is none. */
 uint32_t pccl_topology_find_class(const struct pccl_topology *topology, const char *name);
