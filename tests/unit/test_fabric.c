@@ -1,4 +1,4 @@
-/* What a fabric file says beyond the graph: classes of links, costs inside hosts, up-down routing and tables, reversal. */
+/* What a fabric file says beyond the graph: classes of links, costs inside hosts, routing rules and tables, reversal. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -95,8 +95,8 @@ struct pccl_topology {
     struct pccl_class inside[PCCL_NUM_LEVELS];
     enum pccl_routing routing;
     uint32_t num_dimensions;                   /* grids (mesh, torus, hypercube) only, else 0 */
-    uint32_t dimensions[PCCL_MAX_DIMENSIONS];  /* extent of each; device = sum(coordinate[i] * product of extents after i),
-                                                  so the last dimension runs fastest */
+    /* Extent of each; device = sum(coordinate[i] * product of extents after i), so the last dimension runs fastest. */
+    uint32_t dimensions[PCCL_MAX_DIMENSIONS];
     bool wraps[PCCL_MAX_DIMENSIONS];           /* the dimension is a ring (torus) */
     uint64_t digest;                           /* of everything above: equal digest = equal topology */
 };
