@@ -216,13 +216,21 @@ static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *
 
 /* --- for the entries ------------------------------------------------------------------------------------------- */
 
+/* Whether Open MPI 4.1 hangs in legal calls: its gatherv and scatterv go by counts alone, so that one element of an empty
+ * type at one end and none at the other leave one of them waiting. */
+static bool has_defective_default(enum coll_pccl_kind kind)
+{
+    return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV;
+}
+
 /* Whether there is something to choose here. False on all ranks or on none. Among neighbours a rank's plan is the
  * obvious one, and Open MPI 4.1's own functions have defects (wrong blocks, crashes): nothing is to be gained from
  * them. */
 static bool may_choose(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                        const struct coll_pccl_call *call)
 {
-    if (module->group->declined || module->group->num_ranks == 1 || coll_pccl_is_among_neighbors(call->kind)) {
+    if (module->group->declined || module->group->num_ranks == 1 || coll_pccl_is_among_neighbors(call->kind) ||
+        has_defective_default(call->kind)) {
         return false;
     }
     if (!coll_pccl_can_confer(module, comm)) {
