@@ -38,15 +38,21 @@ static void check_numbers(const uint64_t *words, size_t count, uint64_t first)
     }
 }
 
-static void test_bcast(void)
+static void test_bcast(bool blocks)
 {
     const int count = (1 << 28) + 5; /* 2 GiB and a little, in 8-byte elements */
     uint64_t *words = reserve((size_t)count * 8);
-    check_case("bcast of %d words", count);
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_case("%s of %d words", blocks ? "bcast" : "ibcast", count);
     if (rank == 1) {
         number(words, (size_t)count, 7);
     }
-    MPI_Bcast(words, count, MPI_UINT64_T, 1, MPI_COMM_WORLD);
+    if (blocks) {
+        MPI_Bcast(words, count, MPI_UINT64_T, 1, MPI_COMM_WORLD);
+    } else {
+        MPI_Ibcast(words, count, MPI_UINT64_T, 1, MPI_COMM_WORLD, &request);
+    }
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     if (rank != 1) {
         check_numbers(words, (size_t)count, 7);
     }
@@ -126,7 +132,8 @@ int main(int argc, char **argv)
     MPI_Type_contiguous((int)MIB, MPI_BYTE, &mebibytes);
     MPI_Type_commit(&mebibytes);
     test_far_displacements(mebibytes);
-    test_bcast();
+    test_bcast(true);
+    test_bcast(false);
     test_blocks(mebibytes);
     test_allreduce();
     MPI_Type_free(&mebibytes);
