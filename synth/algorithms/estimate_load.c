@@ -3,12 +3,16 @@
 #include <stddef.h>
 
 #include "algorithms/lines.h"
+#include "algorithms/matching.h"
 #include "algorithms/meter.h"
 #include "algorithms/portfolio.h"
 
 #define UNHURRIED_RANKS 32
 #define FIRST_USE_RANKS 17
+#define UNMADE_RANKS 64 /* in larger groups few candidates are made */
 #define FIRST_USE_WORK 65536 /* arcs or links times chunks */
+#define MOST_NEAR_WORK (UINT64_C(1) << 22) /* the same in large groups where all pairs are arcs, with any effort */
+#define CAST_WORK 32 /* chunks whose work one chunk makes that starts at a single device */
 #define MOST_HOPS (UINT64_C(1) << 28) /* messages that fit into memory */
 
 /* First use, and free to choose another method. */
@@ -120,6 +124,27 @@ static uint64_t count_arcs(const struct pccl_topology *topology)
 
 /* Bandwidth of the narrowest device, and the way across in hops of a link each. At first use only where arcs are
  * few. */
+static bool has_mixed_links(const struct pccl_topology *topology)
+{
+    for (uint32_t l = 1; l < topology->num_links; l++) {
+        if (topology->links[l].ps_per_mib != topology->links[0].ps_per_mib) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What a variant of the matching loses where links differ: the plain ones an eighth or so, since fast links wait for
+ * slow ones; the filling one in whole blocks more, but in pieces hardly anything. Only in large groups, where not all
+ * of them are made. */
+static int64_t matching_loss_ps(const struct pccl__problem *problem, uint32_t pieces, int64_t transfer_ps)
+{
+    if (problem->num_ranks <= UNMADE_RANKS || !has_mixed_links(problem->topology)) {
+        return 0;
+    }
+    return problem->variant == PCCL__FILLING ? transfer_ps / 4 / pieces / pieces : transfer_ps / 8;
+}
+
 int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pieces)
 {
     const struct pccl_topology *topology = problem->topology;
@@ -129,6 +154,11 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
     const struct pccl__route *across = pccl__route(problem, 0, n - 1);
     bool all_are_near = n > FIRST_USE_RANKS && arcs > (uint64_t)n * n / 2;
     if (is_hurried(problem) && (all_are_near || work > FIRST_USE_WORK)) {
+        return -1;
+    }
+    /* Where everybody is everybody's neighbour, simpler methods do as well in a hundredth of the time. */
+    uint64_t near_work = arcs * (cast ? CAST_WORK : n) * pieces;
+    if (problem->options.method == NULL && n > UNMADE_RANKS && all_are_near && near_work > MOST_NEAR_WORK) {
         return -1;
     }
     int64_t slowest = 0;
@@ -143,6 +173,7 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
     bool meets = !cast && topology->num_vertices > topology->num_devices;
     transfer = pccl__add_ps(transfer, pccl__handover_ps(meets, transfer));
     int64_t one_way = transfer > busy ? transfer : busy;
+    one_way = pccl__add_ps(one_way, matching_loss_ps(problem, pieces, transfer));
     if (across != NULL) {
         int64_t piece_ps = pccl_transfer_ps(block / pieces, across->ps_per_mib);
         int64_t way_ps = pccl__times_ps(pccl__add_ps(pccl__overheads_ps(problem), piece_ps), across->num_links);
