@@ -407,8 +407,8 @@ static int finish(struct discovery *discovery, struct pccl_topology **topology)
         return pccl__text_fail(&discovery->text, 0, discovery->error,
                                "no Switch and no Ca; expected the output of ibnetdiscover");
     }
-    int status = check_ports(discovery);
-    status = status != 0 ? status : add_cables(discovery);
+    int status = discovery->num_ends > 0 ? check_ports(discovery) : 0;
+    status = status != 0 || discovery->num_ends == 0 ? status : add_cables(discovery);
     return status != 0 ? status : pccl__fabric_finish(&discovery->fabric, &discovery->text, topology, discovery->error);
 }
 

@@ -211,6 +211,19 @@ expect() {
     judge "$1" "$4" "${5:-}"
 }
 
+# A fabric file: these devices, in quotes, on one switch.
+fabric_of() {
+    echo "{\"devices\": [$1"
+    for device in "$@"; do
+        [ "$device" = "$1" ] || echo ", $device"
+    done
+    echo '], "switches": ["hub"], "links": ['
+    for device in "$@"; do
+        echo "{\"source\": $device, \"target\": \"hub\", \"duplex\": true}$([ "$device" = "${3:-$2}" ] || echo ,)"
+    done
+    echo '], "routing": "min-hop"}'
+}
+
 # Ranks on several hosts, unevenly, as Open MPI itself sees it: only the names are made up, all run here.
 hosts() {
     if ! unshare --uts true 2>"$logs/unshare.log"; then
@@ -221,6 +234,17 @@ hosts() {
     launch hosts-3+4 7 90 "$several --host alpha:3,beta:4" collectives roots comms counts
     launch hosts-1+3+2 6 90 "$several --host alpha:1,beta:3,gamma:2 --map-by node" collectives types reductions random
     launch hosts-in-file 4 60 "$several --host d2:2,d0:1,d3:1 $(topology ring:4)" collectives roots random
+    # Names in full and in short, on either side, in any case. Fewer devices than ranks: only names can match them.
+    full="$several --mca orte_keep_fqdn_hostnames 1"
+    fabric_of '"alpha"' '"beta.cluster.org"' '"GAMMA"' >"$TEST_FOLDER/named.json"
+    launch hosts-named 4 60 "$full --host alpha.cluster.org:1,beta:2,gamma:1 $(topology "$TEST_FOLDER/named.json")" \
+        collectives roots
+    fabric_of '"alpha.a"' '"alpha.b"' '"beta"' >"$TEST_FOLDER/twins.json"
+    expect hosts-ambiguous 3 "$several --host alpha:2,beta:1 $(topology "$TEST_FOLDER/twins.json")" \
+        "the host alpha fits several of them" "$at_work"
+    fabric_of '"alpha"' '"beta"' >"$TEST_FOLDER/without.json"
+    expect hosts-missing 3 "$several --host alpha:1,beta:1,gamma:1 $(topology "$TEST_FOLDER/without.json")" \
+        "the host gamma is not among them" "$at_work"
 }
 
 # Values that are wrong or unusual: said in words, right results in every case.
