@@ -24,9 +24,16 @@ static uint64_t mix(uint64_t digest, uint64_t value)
     return digest ^ digest >> 32;
 }
 
+/* Each rank knows its own neighbours only. */
+static bool is_own_affair(const struct coll_pccl_subject *subject)
+{
+    return coll_pccl_is_among_neighbors(subject->kind);
+}
+
 static uint64_t digest_of(const struct coll_pccl_subject *subject)
 {
-    uint64_t digest = mix(subject->group->digest, subject->group->num_ranks);
+    const struct coll_pccl_group *group = subject->group;
+    uint64_t digest = mix(is_own_affair(subject) ? group->neighborhood->digest : group->digest, group->num_ranks);
     return mix(digest, (uint64_t)subject->kind << 16 | (uint64_t)subject->ordered << 8 | subject->band) | 1;
 }
 
@@ -70,7 +77,7 @@ static enum coll_pccl_server load_outcome(const struct coll_pccl_subject *subjec
     struct pccl_error error = {""};
     char key[KEY_BYTES];
     bool found = false;
-    if (!coll_pccl_archive_open(&store)) {
+    if (is_own_affair(subject) || !coll_pccl_archive_open(&store)) {
         return COLL_PCCL_UNDECIDED;
     }
     name_outcome(subject, key);
@@ -91,7 +98,7 @@ static void save_outcome(const struct coll_pccl_subject *subject, enum coll_pccl
         .planned_ps = (int64_t)medians_ns[COLL_PCCL_PLANNED] * 1000,
         .other_ps = (int64_t)medians_ns[COLL_PCCL_PREVIOUS] * 1000,
     };
-    if (subject->group->rank != 0 || !coll_pccl_archive_open(&store)) {
+    if (subject->group->rank != 0 || is_own_affair(subject) || !coll_pccl_archive_open(&store)) {
         return;
     }
     name_outcome(subject, key);

@@ -360,18 +360,22 @@ static int guard(int status, ompi_request_t **request, const struct coll_pccl_ca
 }
 
 /* What Open MPI calls for the three forms of the collective NAME, whose signature is SIGNATURE. What pccl declines goes
- * to the component that served it before. */
+ * to the component that served it before; a blocking call that has been left to it for good takes the shortest way,
+ * without a description in memory. */
 #define ENTRIES(NAME, SIGNATURE)                                                                                     \
-    static int coll_pccl_##NAME(SIGNATURE##_PARAMETERS, mca_coll_base_module_t *base)                                \
+    static __attribute__((noinline)) int choose_##NAME(SIGNATURE##_PARAMETERS, mca_coll_base_module_t *base)         \
     {                                                                                                                \
         struct coll_pccl_call call = describe_##NAME(SIGNATURE##_ARGUMENTS);                                         \
-        struct coll_pccl_trial *trial = NULL;                                                                        \
-        int status = COLL_PCCL_DECLINED;                                                                             \
-        if (!coll_pccl_select_skips(OWN(base), &call)) {                                                             \
-            status = coll_pccl_serve(&call, comm, OWN(base), &trial);                                                \
-        }                                                                                                            \
+        struct coll_pccl_trial *trial;                                                                               \
+        int status = coll_pccl_serve(&call, comm, OWN(base), &trial);                                                \
         status = status == COLL_PCCL_DECLINED ? PREVIOUS(base, NAME, SIGNATURE##_ARGUMENTS) : status;                \
         return trial ? coll_pccl_select_end(OWN(base), comm, trial, status) : status;                                \
+    }                                                                                                                \
+    static int coll_pccl_##NAME(SIGNATURE##_PARAMETERS, mca_coll_base_module_t *base)                                \
+    {                                                                                                                \
+        const struct coll_pccl_call call = describe_##NAME(SIGNATURE##_ARGUMENTS);                                   \
+        return coll_pccl_select_skips(OWN(base), &call) ? PREVIOUS(base, NAME, SIGNATURE##_ARGUMENTS)                \
+                                                        : choose_##NAME(SIGNATURE##_ARGUMENTS, base);                \
     }                                                                                                                \
     static int coll_pccl_i##NAME(SIGNATURE##_PARAMETERS, ompi_request_t **request, mca_coll_base_module_t *base)     \
     {                                                                                                                \

@@ -62,9 +62,7 @@ static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *co
     return OMPI_SUCCESS;
 }
 
-/* Why all members leave the call to others, or NULL. Among neighbours only ranks without pccl are a reason: nobody needs
- * to know more than his own neighbours. */
-static const char *find_refusal(const struct coll_pccl_group *group, enum coll_pccl_kind kind)
+const char *coll_pccl_plan_refusal(const struct coll_pccl_group *group, enum coll_pccl_kind kind)
 {
     return coll_pccl_is_among_neighbors(kind) && !group->has_strangers ? NULL : group->declined;
 }
@@ -88,7 +86,7 @@ int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicato
     if (!group || (coll_pccl_is_among_neighbors(call->kind) && !coll_pccl_module_neighborhood(group, comm))) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    const char *declined = find_refusal(group, call->kind);
+    const char *declined = coll_pccl_plan_refusal(group, call->kind);
     const struct coll_pccl_recent *recent = &group->recent[call->kind];
     uint32_t band = coll_pccl_band_of(call);
     uint64_t packed = coll_pccl_plan_name(call);

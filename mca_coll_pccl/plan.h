@@ -92,6 +92,9 @@ static inline uint32_t coll_pccl_octave_band(size_t bytes)
 /* The octave that a call's size is in; one for all calls whose sizes the ranks do not share. */
 uint32_t coll_pccl_band_of(const struct coll_pccl_call *call);
 
+/* Why all members leave a collective to others, or NULL. Among neighbours only ranks without pccl are a reason: nobody
+ * needs to know more than his own neighbours. */
+const char *coll_pccl_plan_refusal(const struct coll_pccl_group *group, enum coll_pccl_kind kind);
 /* What plans are told apart by on a communicator: kind, band, root and order. Never 0. */
 uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call);
 /* key->kept is 0. */

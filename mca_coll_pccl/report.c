@@ -42,7 +42,9 @@ static void print_sizes(char text[96], enum coll_pccl_kind kind, uint32_t band)
 {
     char low[32], high[32];
     text[0] = '\0';
-    if (kind != COLL_PCCL_BARRIER) {
+    if (band == 0) {
+        snprintf(text, 96, ", 0 B");
+    } else if (kind != COLL_PCCL_BARRIER) {
         print_bytes(low, band <= COLL_PCCL_SMALLEST_BAND ? 1 : coll_pccl_band_bytes(band));
         print_bytes(high, coll_pccl_band_bytes(band + 1));
         snprintf(text, 96, ", %s to below %s", low, high);

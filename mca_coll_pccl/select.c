@@ -7,6 +7,7 @@
 #include "archive.h"
 #include "plan.h"
 #include "report.h"
+#include "view.h"
 
 /* Where ranks do not know each other's sizes, they exchange those of every so many calls: at least of one in
  * LONGEST_INTERVAL, else so rarely that it takes no more than a hundredth of the time. */
@@ -47,36 +48,30 @@ bool coll_pccl_can_confer(const struct coll_pccl_module *module, const struct om
     return module->previous.coll_allreduce || comm->c_coll->coll_allreduce;
 }
 
-static size_t bytes_of(const int *counts, struct ompi_datatype_t *type, struct ompi_datatype_t *const *types,
-                       int num_blocks)
+/* --- the size of calls ----------------------------------------------------------------------------------------- */
+
+static size_t bytes_of(const struct coll_pccl_side *side)
 {
     size_t bytes = 0;
-    for (int i = 0; i < num_blocks; i++) {
-        bytes += (size_t)counts[i] * (types ? types[i] : type)->super.size;
+    for (uint32_t i = 0; i < side->blocks; i++) {
+        if (!side->peers || side->peers[i] != MPI_PROC_NULL) {
+            const struct ompi_datatype_t *type = side->types ? side->types[i] : side->type;
+            bytes += (side->counts ? (size_t)side->counts[i] : side->count) * type->super.size;
+        }
     }
     return bytes;
 }
 
-/* Bytes that this rank sends and receives in a call whose blocks have sizes of their own. */
-static size_t own_bytes(const struct coll_pccl_call *call, struct ompi_communicator_t *comm)
+/* The octave of what this rank sends and receives in a call whose blocks have sizes of their own; 0 for nothing. */
+static uint32_t own_octave(const struct coll_pccl_module *module, const struct coll_pccl_call *call)
 {
-    int num_blocks = ompi_comm_size(comm);
-    bool is_root = call->root == ompi_comm_rank(comm);
-    bool gathers = coll_pccl_collectives[call->kind].planned_as == PCCL_GATHER;
-    bool scatters = coll_pccl_collectives[call->kind].planned_as == PCCL_SCATTER;
-    if (gathers && !is_root) {
-        return call->send_count * call->send_type->super.size;
-    }
-    if (scatters && !is_root) {
-        return call->receive_count * call->receive_type->super.size;
-    }
-    size_t sent = scatters || (!gathers && call->send != MPI_IN_PLACE)
-                      ? bytes_of(call->send_counts, call->send_type, call->send_types, num_blocks)
-                      : 0;
-    return sent + (scatters ? 0 : bytes_of(call->receive_counts, call->receive_type, call->receive_types, num_blocks));
+    const struct coll_pccl_group *group = module->group;
+    struct coll_pccl_view view;
+    coll_pccl_view_make(call, group->rank, group->num_ranks,
+                        coll_pccl_is_among_neighbors(call->kind) ? group->neighborhood : NULL, &view);
+    size_t bytes = bytes_of(&view.input) + bytes_of(&view.output);
+    return bytes ? coll_pccl_octave_band(bytes) : 0;
 }
-
-/* --- the size of calls ----------------------------------------------------------------------------------------- */
 
 /* The size of this call becomes that of those to come. */
 static int exchange_octave(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
@@ -96,18 +91,19 @@ static int exchange_octave(struct coll_pccl_module *module, struct ompi_communic
     return status;
 }
 
-/* The band of a call; *octave: of its size, at this rank if the others do not know. */
 static int find_band(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
-                     const struct coll_pccl_call *call, uint32_t *band, uint32_t *octave)
+                     const struct coll_pccl_call *call, uint32_t *band)
 {
-    *band = *octave = coll_pccl_band_of(call);
+    *band = coll_pccl_band_of(call);
     if (!coll_pccl_collectives[call->kind].sizes_private) {
         return OMPI_SUCCESS;
     }
+    int status = OMPI_SUCCESS;
     struct coll_pccl_choice *choice = &module->choices->of[call->kind];
-    *octave = coll_pccl_octave_band(own_bytes(call, comm));
-    int status = choice->calls == 0 ? exchange_octave(module, comm, choice, *octave) : OMPI_SUCCESS;
-    choice->calls -= choice->calls > 0;
+    if (choice->calls == 0) {
+        status = exchange_octave(module, comm, choice, own_octave(module, call));
+    }
+    choice->calls--;
     *band = choice->octave;
     return status;
 }
@@ -189,47 +185,46 @@ static int make_trial(struct coll_pccl_module *module, struct ompi_communicator_
 }
 
 /* A call that counts begins on all ranks at about the same time, so that what is measured is not their skew. */
-static int take_turn(struct coll_pccl_module *module, struct ompi_communicator_t *comm, struct coll_pccl_trial *trial,
-                     uint32_t octave)
+static int take_turn(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                     const struct coll_pccl_call *call, struct coll_pccl_trial *trial)
 {
     int status = OMPI_SUCCESS;
     if (coll_pccl_contest_counts(&trial->contest)) {
         uint64_t nothing = 0;
         status = coll_pccl_confer(module, comm, &nothing, 1);
     }
-    trial->octave = octave;
+    bool is_private = coll_pccl_collectives[call->kind].sizes_private;
+    trial->octave = is_private ? own_octave(module, call) : trial->band;
     trial->start_ns = now_ns();
     return status;
 }
 
 /* A call whose server is not decided yet; *measured is NULL if it is now. */
 static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *comm, const struct coll_pccl_call *call,
-                   uint32_t band, uint32_t octave, struct coll_pccl_trial **measured)
+                   uint32_t band, struct coll_pccl_trial **measured)
 {
     int status = OMPI_SUCCESS;
     *measured = find_trial(module->choices, call, band);
     if (!*measured) {
         status = make_trial(module, comm, call, band, measured);
     }
-    return status == OMPI_SUCCESS && *measured ? take_turn(module, comm, *measured, octave) : status;
+    return status == OMPI_SUCCESS && *measured ? take_turn(module, comm, call, *measured) : status;
 }
 
 /* --- for the entries ------------------------------------------------------------------------------------------- */
 
-/* Whether Open MPI 4.1 hangs in legal calls: its gatherv and scatterv go by counts alone, so that one element of an empty
- * type at one end and none at the other leave one of them waiting. */
+/* Whether Open MPI 4.1 hangs in legal calls: its gatherv and scatterv go by counts alone, so that one element of an
+ * empty type at one end and none at the other leave one of them waiting. */
 static bool has_defective_default(enum coll_pccl_kind kind)
 {
     return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV;
 }
 
-/* Whether there is something to choose here. False on all ranks or on none. Among neighbours a rank's plan is the
- * obvious one, and Open MPI 4.1's own functions have defects (wrong blocks, crashes): nothing is to be gained from
- * them. */
+/* Whether there is something to choose here. False on all ranks or on none. */
 static bool may_choose(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                        const struct coll_pccl_call *call)
 {
-    if (module->group->declined || module->group->num_ranks == 1 || coll_pccl_is_among_neighbors(call->kind) ||
+    if (coll_pccl_plan_refusal(module->group, call->kind) || module->group->num_ranks == 1 ||
         has_defective_default(call->kind)) {
         return false;
     }
@@ -248,6 +243,9 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
     if (!module->group && !coll_pccl_module_group(module, comm)) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
+    if (coll_pccl_is_among_neighbors(call->kind) && !coll_pccl_module_neighborhood(module->group, comm)) {
+        return OMPI_ERR_OUT_OF_RESOURCE;
+    }
     if (module->selection != COLL_PCCL_MEASURE) {
         return OMPI_SUCCESS;
     }
@@ -258,12 +256,12 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
     if (!choices && !(choices = module->choices = calloc(1, sizeof *choices))) {
         return OMPI_ERR_OUT_OF_RESOURCE;
     }
-    uint32_t band, octave;
-    int status = find_band(module, comm, call, &band, &octave);
+    uint32_t band;
+    int status = find_band(module, comm, call, &band);
     struct coll_pccl_choice *choice = &choices->of[call->kind];
     bool ordered = coll_pccl_is_ordered(call);
     if (status == OMPI_SUCCESS && !((choice->served[ordered] | choice->left[ordered]) >> band & 1)) {
-        status = measure(module, comm, call, band, octave, trial);
+        status = measure(module, comm, call, band, trial);
     }
     if (status != OMPI_SUCCESS || (*trial && coll_pccl_contest_turn(&(*trial)->contest) == COLL_PCCL_PLANNED)) {
         return status;
@@ -307,7 +305,7 @@ int coll_pccl_select_end(struct coll_pccl_module *module, struct ompi_communicat
 
 bool coll_pccl_select_leaves(const struct coll_pccl_module *module, const struct coll_pccl_call *call)
 {
-    if (!module->choices) {
+    if (!module->choices || coll_pccl_is_among_neighbors(call->kind)) {
         return false;
     }
     const struct coll_pccl_choice *choice = &module->choices->of[call->kind];

@@ -59,7 +59,8 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
  * unless conferring fails; COLL_PCCL_DECLINED: there is no plan, so the trial is over. */
 int coll_pccl_select_end(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                          struct coll_pccl_trial *trial, int status);
-/* Whether the blocking calls like this one have been left to the component below. For calls that must not wait. */
+/* Whether the blocking calls like this one have been left to the component below. For calls that must not wait. Never
+ * among neighbours: Open MPI 4.1's non-blocking functions mix up blocks where a dimension is closed and narrow. */
 bool coll_pccl_select_leaves(const struct coll_pccl_module *module, const struct coll_pccl_call *call);
 
 /* Whether the ranks can confer at all: same on all. */

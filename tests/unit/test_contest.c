@@ -39,11 +39,11 @@ static enum coll_pccl_server run(uint64_t planned_ns, uint64_t previous_ns, uint
 static void test_the_faster_wins(void **state)
 {
     (void)state;
-    static const uint64_t times_ns[] = {300, 5000, 100000, 2000000, 30000000, 900000000};
+    static const uint64_t times_ns[] = {5000, 30000, 100000, 2000000, 30000000, 900000000};
     uint64_t medians_ns[COLL_PCCL_NUM_SERVERS];
     uint32_t calls;
     for (uint32_t i = 0; i < sizeof times_ns / sizeof *times_ns; i++) {
-        for (uint32_t percent = 104; percent < 500; percent += percent / 10) {
+        for (uint32_t percent = 105; percent < 500; percent += percent / 10) {
             uint64_t slow_ns = times_ns[i] * percent / 100;
             assert_int_equal(run(times_ns[i], slow_ns, 0, 1, &calls, medians_ns), COLL_PCCL_PLANNED);
             assert_true(medians_ns[COLL_PCCL_PLANNED] == times_ns[i] && medians_ns[COLL_PCCL_PREVIOUS] == slow_ns);
@@ -52,14 +52,16 @@ static void test_the_faster_wins(void **state)
     }
 }
 
-/* A tie leaves things as they are. */
+/* A tie, or almost one, leaves things as they are. */
 static void test_ties(void **state)
 {
     (void)state;
     uint64_t medians_ns[COLL_PCCL_NUM_SERVERS];
     uint32_t calls;
     assert_int_equal(run(1000, 1000, 0, 1, &calls, medians_ns), COLL_PCCL_PREVIOUS);
-    assert_int_equal(run(1000, 1010, 0, 1, &calls, medians_ns), COLL_PCCL_PREVIOUS);
+    assert_int_equal(run(1000000, 1010000, 0, 1, &calls, medians_ns), COLL_PCCL_PREVIOUS);
+    assert_int_equal(run(300, 390, 0, 1, &calls, medians_ns), COLL_PCCL_PREVIOUS);
+    assert_int_equal(run(300, 420, 0, 1, &calls, medians_ns), COLL_PCCL_PLANNED);
     assert_int_equal(run(0, 0, 0, 1, &calls, medians_ns), COLL_PCCL_PREVIOUS);
 }
 
