@@ -218,6 +218,11 @@ static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *
 static bool has_defective_default(enum coll_pccl_kind kind)
 {
     return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV;
+/* Open MPI lets these calls not through at ranks that have nothing to send, so the others have nobody to confer with. A
+ * plan of pccl is hardly different from what the component below does. */
+static bool is_left_unmeasured(enum coll_pccl_kind kind)
+{
+    return kind == COLL_PCCL_NEIGHBOR_ALLGATHER || kind == COLL_PCCL_NEIGHBOR_ALLTOALL;
 }
 
 /* Whether there is something to choose here. False on all ranks or on none. */
@@ -251,6 +256,13 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
     }
     if (!may_choose(module, comm, call)) {
         return OMPI_SUCCESS;
+    }
+    if (is_left_unmeasured(call->kind)) {
+        if (coll_pccl_parameters.verbose > 0) {
+            coll_pccl_report_use(comm, module->group, call->kind, coll_pccl_band_of(call), NULL,
+                                 "the ranks cannot confer to measure it (coll_pccl_select)");
+        }
+        return COLL_PCCL_DECLINED;
     }
     struct coll_pccl_choices *choices = module->choices;
     if (!choices && !(choices = module->choices = calloc(1, sizeof *choices))) {
