@@ -218,6 +218,8 @@ static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *
 static bool has_defective_default(enum coll_pccl_kind kind)
 {
     return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV;
+}
+
 /* Open MPI lets these calls not through at ranks that have nothing to send, so the others have nobody to confer with. A
  * plan of pccl is hardly different from what the component below does. */
 static bool is_left_unmeasured(enum coll_pccl_kind kind)
