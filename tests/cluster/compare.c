@@ -83,7 +83,7 @@ static bool takes_part(void)
 static int64_t all_wrong(const struct variant *variant, struct bench_case *c)
 {
     int64_t sum = 0;
-    meeting->wrong[rank] = takes_part() ? (int64_t)bench_case_check(c, variant->comm) : 0;
+    meeting->wrong[rank] = takes_part() ? (int64_t)bench_case_check(c, &(struct bench_sides){.comm = {variant->comm}}, 0) : 0;
     meeting_wait(meeting, num_ranks);
     for (int i = 0; i < num_ranks; i++) {
         sum += meeting->wrong[i];
@@ -100,8 +100,9 @@ static int64_t time_call(const struct variant *variant, const struct bench_case 
     meeting_start(meeting, num_ranks);
     meeting->start_ns[rank] = meeting->end_ns[rank] = 0;
     if (takes_part()) {
+        const struct bench_sides sides = {.comm = {variant->comm}};
         meeting->start_ns[rank] = meeting_now_ns();
-        c->collective->call(c, variant->comm);
+        bench_case_call(c, &sides, 0);
         meeting->end_ns[rank] = meeting_now_ns();
     }
     meeting_wait(meeting, num_ranks);
@@ -247,9 +248,10 @@ static void time_all(const struct variant *variants, int count, const struct ben
 static int run_case(const struct bench_collective *collective, size_t bytes, const struct variant *variants, int count)
 {
     static struct times times[VARIANTS_MAX];
+    const struct bench_options call_options = {.form = BENCH_BLOCKING, .outstanding = 1};
     struct bench_case c = {.collective = collective};
     memset(times, 0, sizeof times);
-    if (takes_part() && bench_case_create(&c, collective, bytes, 0, variants[0].comm) != 0) {
+    if (takes_part() && bench_case_create(&c, &call_options, collective, bytes, variants[0].comm) != 0) {
         fatal("out of memory", collective->name);
     }
     for (int i = 0; i < count; i++) {
