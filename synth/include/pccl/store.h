@@ -8,6 +8,8 @@
 
 #include "pccl/schedule.h"
 
+#pragma GCC visibility push(default) /* what the shared library shows */
+
 struct pccl_store {
     const char *directory; /* must exist */
     const char *maker;     /* program and version that reads and writes, 1 to 200 bytes */
@@ -36,5 +38,7 @@ int pccl_store_load_outcome(const struct pccl_store *store, const char *key, boo
                             struct pccl_error *error);
 int pccl_store_save_outcome(const struct pccl_store *store, const char *key, const struct pccl_outcome *outcome,
                             struct pccl_error *error);
+
+#pragma GCC visibility pop
 
 #endif
