@@ -73,7 +73,7 @@ static const char *refusal(const struct coll_pccl_plan *plan, enum coll_pccl_sel
     if (!plan->program) {
         return plan->failure;
     }
-    return selection == COLL_PCCL_MODEL && plan->textbook
+    return selection == COLL_PCCL_MODEL && plan->textbook && !plan->key.reproducible
                ? "the best plan in the model is an algorithm that the component below has too"
                : NULL;
 }

@@ -42,7 +42,8 @@ static int look(const char *path, bool *found, struct pccl_error *error)
 static bool is_same_demand(const struct pccl_demand *a, const struct pccl_demand *b)
 {
     return a->collective == b->collective && a->num_ranks == b->num_ranks && a->root == b->root &&
-           a->reduces == b->reduces && a->ordered == b->ordered && a->num_chunks == b->num_chunks &&
+           a->reduces == b->reduces && a->ordered == b->ordered && a->reproducible == b->reproducible &&
+           a->num_chunks == b->num_chunks &&
            a->num_holders == b->num_holders &&
            memcmp(a->devices, b->devices, a->num_ranks * sizeof *a->devices) == 0 &&
            memcmp(a->chunks, b->chunks, a->num_chunks * sizeof *a->chunks) == 0 &&
