@@ -43,8 +43,7 @@ static bool is_same_demand(const struct pccl_demand *a, const struct pccl_demand
 {
     return a->collective == b->collective && a->num_ranks == b->num_ranks && a->root == b->root &&
            a->reduces == b->reduces && a->ordered == b->ordered && a->reproducible == b->reproducible &&
-           a->num_chunks == b->num_chunks &&
-           a->num_holders == b->num_holders &&
+           a->num_chunks == b->num_chunks && a->num_holders == b->num_holders &&
            memcmp(a->devices, b->devices, a->num_ranks * sizeof *a->devices) == 0 &&
            memcmp(a->chunks, b->chunks, a->num_chunks * sizeof *a->chunks) == 0 &&
            memcmp(a->holders, b->holders, a->num_holders * sizeof *a->holders) == 0;
