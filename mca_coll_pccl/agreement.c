@@ -194,6 +194,7 @@ static const struct {
     FIELD(placement, "coll_pccl_placement"),
     FIELD(collectives, "coll_pccl_collectives, or what the default components serve,"),
     FIELD(max_ranks, "coll_pccl_max_ranks"),
+    FIELD(search_ranks, "coll_pccl_search_ranks"),
     FIELD(message_limit, "coll_pccl_message_limit"),
     FIELD(reproducible, "coll_pccl_reproducible"),
     FIELD(check, "coll_pccl_check"),
@@ -223,6 +224,7 @@ static void fill_record(struct coll_pccl_record *record, uint64_t installed, con
     record->placement = digest_of(coll_pccl_parameters.placement);
     record->collectives = installed;
     record->max_ranks = (uint64_t)coll_pccl_parameters.max_ranks;
+    record->search_ranks = (uint64_t)coll_pccl_parameters.search_ranks;
     record->message_limit = (uint64_t)coll_pccl_parameters.message_limit;
     record->reproducible = (uint64_t)coll_pccl_parameters.reproducible;
     record->check = (uint64_t)coll_pccl_parameters.check;

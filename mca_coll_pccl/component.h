@@ -29,6 +29,7 @@ struct coll_pccl_parameters {
     int cache_plans;
     int window;
     int max_ranks;
+    int search_ranks;
     int agreement_timeout; /* seconds */
     int message_limit;     /* bytes */
     int keep_mib;          /* MiB */

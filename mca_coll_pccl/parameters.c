@@ -7,7 +7,8 @@
 
 #define DEFAULT_CACHE_PLANS 1024
 #define DEFAULT_WINDOW 64
-#define DEFAULT_MAX_RANKS 128
+#define DEFAULT_MAX_RANKS (1 << 16)
+#define DEFAULT_SEARCH_RANKS 128
 #define DEFAULT_AGREEMENT_TIMEOUT 10
 #define DEFAULT_MESSAGE_LIMIT (1 << 30)
 #define DEFAULT_KEEP_MIB 64
@@ -16,6 +17,7 @@ struct coll_pccl_parameters coll_pccl_parameters = {
     .cache_plans = DEFAULT_CACHE_PLANS,
     .window = DEFAULT_WINDOW,
     .max_ranks = DEFAULT_MAX_RANKS,
+    .search_ranks = DEFAULT_SEARCH_RANKS,
     .agreement_timeout = DEFAULT_AGREEMENT_TIMEOUT,
     .message_limit = DEFAULT_MESSAGE_LIMIT,
     .keep_mib = DEFAULT_KEEP_MIB,
@@ -72,8 +74,13 @@ static const struct parameter parameters[] = {
      "been used for the longest time is dropped, and made again when it is needed."},
     {"max_ranks", &coll_pccl_parameters.max_ranks, NULL, 2, 1 << 16, DEFAULT_MAX_RANKS, OPAL_INFO_LVL_5,
      MCA_BASE_VAR_SCOPE_READONLY,
-     "Largest communicator for which plans are made inside MPI calls (default 128). Larger ones use the default "
-     "components."},
+     "Largest communicator that pccl serves (default 65536). Larger ones use the default components. Collectives among "
+     "neighbours are served in any."},
+    {"search_ranks", &coll_pccl_parameters.search_ranks, NULL, 1, 1 << 12, DEFAULT_SEARCH_RANKS, OPAL_INFO_LVL_6,
+     MCA_BASE_VAR_SCOPE_READONLY,
+     "Largest communicator whose plans are searched among all methods and verified for all ranks together (default "
+     "128). In larger ones each rank plans its own part only, between hosts and inside them; scans and reproducible "
+     "reductions then are left to the default components."},
     {"window", &coll_pccl_parameters.window, NULL, 1, 1 << 16, DEFAULT_WINDOW, OPAL_INFO_LVL_6,
      MCA_BASE_VAR_SCOPE_READONLY,
      "How far the sends, and likewise the receives, of a collective may run ahead of the oldest one that is not "

@@ -309,10 +309,30 @@ static void explain_failure(struct coll_pccl_plan *plan, int status, const struc
     free(links);
 }
 
+/* A large group: this rank's part only, made without the schedule of all. The library verifies it. */
+static int plan_part(struct coll_pccl_plan *plan, const struct pccl_request *request, struct pccl_error *error)
+{
+    struct pccl_plan *part = NULL;
+    int status = pccl_plan_create(coll_pccl_world.topology, request, plan->key.rank, &part, error);
+    if (status != PCCL_SUCCESS) {
+        return status;
+    }
+    plan->program = part->program;
+    part->program = NULL;
+    plan->pieces = part->pieces;
+    plan->predicted_ps = part->makespan_ps;
+    snprintf(plan->method, sizeof plan->method, "%s", part->method);
+    pccl_plan_free(part);
+    return PCCL_SUCCESS;
+}
+
 static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *comm, struct pccl_error *error)
 {
     const struct coll_pccl_key *key = &plan->key;
     struct pccl_request request = coll_pccl_plan_request(key);
+    if (key->num_ranks > (uint32_t)coll_pccl_parameters.search_ranks) {
+        return plan_part(plan, &request, error);
+    }
     struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
     struct pccl_result *result = NULL;
     int status = pccl_synthesize(coll_pccl_world.topology, &request, &options, &result, error);

@@ -6,6 +6,7 @@
 #include "component.h"
 #include "neighborhood.h"
 
+#include "pccl/plan.h"
 #include "pccl/synth.h"
 
 /* What a plan depends on: equal keys give equal plans on every rank. The topology is one for the whole process. */

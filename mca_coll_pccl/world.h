@@ -29,6 +29,7 @@ struct coll_pccl_record {
     uint64_t placement;   /* digest of the parameter's text */
     uint64_t collectives; /* digest of the functions served */
     uint64_t max_ranks;
+    uint64_t search_ranks;
     uint64_t message_limit;
     uint64_t reproducible;
     uint64_t check;

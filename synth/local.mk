@@ -8,6 +8,7 @@ pcclinclude_HEADERS = \
 	synth/include/pccl/import.h \
 	synth/include/pccl/io.h \
 	synth/include/pccl/place.h \
+	synth/include/pccl/plan.h \
 	synth/include/pccl/program.h \
 	synth/include/pccl/schedule.h \
 	synth/include/pccl/simulate.h \
@@ -46,7 +47,13 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/gatherer.c \
 	synth/algorithms/greedy.c \
 	synth/algorithms/handover.c \
+	synth/algorithms/hierarchy.c \
+	synth/algorithms/hierarchy.h \
+	synth/algorithms/hierarchy_forecast.c \
+	synth/algorithms/hierarchy_inside.c \
+	synth/algorithms/hierarchy_work.c \
 	synth/algorithms/join.c \
+	synth/algorithms/levels_row.c \
 	synth/algorithms/lines.c \
 	synth/algorithms/lines.h \
 	synth/algorithms/matching.c \
@@ -63,6 +70,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/packing.c \
 	synth/algorithms/packing.h \
 	synth/algorithms/pairwise.c \
+	synth/algorithms/plan.c \
 	synth/algorithms/portfolio.c \
 	synth/algorithms/portfolio.h \
 	synth/algorithms/prefix.c \
@@ -152,8 +160,15 @@ libpcclsynth_la_SOURCES = \
 	synth/io/topology_csv.c \
 	synth/io/topology_read.c \
 	synth/io/topology_write.c \
+	synth/schedule/alltoall_program.c \
+	synth/schedule/batches.c \
 	synth/schedule/demand.c \
 	synth/schedule/exchange.c \
+	synth/schedule/ends.c \
+	synth/schedule/ends.h \
+	synth/schedule/levels.c \
+	synth/schedule/levels.h \
+	synth/schedule/levels_program.c \
 	synth/schedule/lower.c \
 	synth/schedule/lower.h \
 	synth/schedule/operations.c \
@@ -172,6 +187,8 @@ libpcclsynth_la_SOURCES = \
 	synth/topology/generators.h \
 	synth/topology/grids.c \
 	synth/topology/hosts.c \
+	synth/topology/nodes.c \
+	synth/topology/nodes.h \
 	synth/topology/place.c \
 	synth/topology/placement.c \
 	synth/topology/placement.h \

@@ -13,6 +13,7 @@ UNIT_TESTS = \
 	tests/unit/test_fold \
 	tests/unit/test_generators \
 	tests/unit/test_greedy \
+	tests/unit/test_hierarchy \
 	tests/unit/test_lines \
 	tests/unit/test_matching \
 	tests/unit/test_multicast \

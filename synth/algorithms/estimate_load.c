@@ -18,7 +18,7 @@
 /* First use, and free to choose another method. */
 static bool is_hurried(const struct pccl__problem *problem)
 {
-    return problem->options.effort == PCCL_EFFORT_FIRST_USE && problem->options.method == NULL;
+    return problem->options.effort != PCCL_EFFORT_THOROUGH && problem->options.method == NULL;
 }
 
 /* Everyone to everyone, sampled at distances 1, 2, 4 ... round the ranks. */
@@ -190,7 +190,7 @@ int64_t pccl__estimate_multicast(const struct pccl__problem *problem, uint32_t p
     if (problem->collective == PCCL_CUSTOM || problem->request->relays || problem->options.method != NULL) {
         return 0;
     }
-    bool unhurried = problem->options.effort != PCCL_EFFORT_FIRST_USE && problem->num_ranks <= UNHURRIED_RANKS;
+    bool unhurried = problem->options.effort == PCCL_EFFORT_THOROUGH && problem->num_ranks <= UNHURRIED_RANKS;
     return unhurried ? pccl__estimate_matching(problem, pieces) : -1;
 }
 

@@ -49,13 +49,14 @@ struct search {
 
 static bool is_first_use(const struct search *search)
 {
-    return search->problem.options.effort == PCCL_EFFORT_FIRST_USE;
+    return search->problem.options.effort != PCCL_EFFORT_THOROUGH;
 }
 
 /* A first use by a group that does not get nearly every candidate. */
 static bool is_hurried(const struct search *search)
 {
-    return is_first_use(search) && search->problem.num_ranks > FIRST_USE_RANKS;
+    return search->problem.options.effort == PCCL_EFFORT_PART ||
+           (is_first_use(search) && search->problem.num_ranks > FIRST_USE_RANKS);
 }
 
 /* --- prospects ---------------------------------------------------------------------------------------------------- */
@@ -129,7 +130,7 @@ static void add_prospects(struct search *search, uint32_t row)
         return;
     }
     last = last > first ? last : first;
-    bool first_use = problem->options.effort == PCCL_EFFORT_FIRST_USE, small = problem->num_ranks <= FIRST_USE_RANKS;
+    bool first_use = is_first_use(search), small = problem->num_ranks <= FIRST_USE_RANKS && !is_hurried(search);
     int64_t best_ps = -1;
     for (uint32_t k = first; k <= last; k++) {
         int64_t estimate_ps = pccl__row_estimate(problem, row, 1u << k);
@@ -370,7 +371,7 @@ static const char *ask_refusal(struct search *search, const struct prospect *pro
 {
     struct pccl_error error = {{0}};
     struct pccl_schedule *schedule = NULL;
-    bool slow = search->problem.num_ranks > FIRST_USE_RANKS || (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0;
+    bool slow = search->problem.num_ranks > FIRST_USE_RANKS || is_hurried(search) || (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0;
     int status =
         slow ? PCCL_SUCCESS
              : pccl__row_make(&search->problem, prospect->row, prospect->pieces, &schedule, &error);

@@ -102,6 +102,7 @@ pccl__algorithm pccl__dimensions_algorithm; /* dimensions.c; variant: enum pccl_
 pccl__algorithm pccl__prefix_algorithm;    /* prefix.c; variant: enum pccl__prefix */
 pccl__algorithm pccl__greedy_algorithm;    /* greedy.c, as is the next */
 pccl__algorithm pccl__greedy_tree_algorithm;
+pccl__algorithm pccl__levels_algorithm; /* levels_row.c */
 
 pccl__estimate pccl__estimate_tree; /* estimate.c, as all */
 pccl__estimate pccl__estimate_exchange;
@@ -118,5 +119,6 @@ pccl__estimate pccl__estimate_dimensions; /* dimensions.c */
 pccl__estimate pccl__estimate_prefix;     /* prefix.c */
 pccl__estimate pccl__estimate_greedy;
 pccl__estimate pccl__estimate_circuits;
+pccl__estimate pccl__estimate_levels; /* levels_row.c */
 
 #endif

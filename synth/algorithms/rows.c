@@ -51,6 +51,7 @@
 #define GREEDY_TREE pccl__greedy_tree_algorithm, pccl__estimate_tree
 #define MATCHING pccl__matching_algorithm, pccl__estimate_matching
 
+#define LEVELS pccl__levels_algorithm, pccl__estimate_levels
 #define LINES pccl__lines_algorithm, pccl__estimate_lines
 #define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
 #define SYMMETRY pccl__symmetry_algorithm, pccl__estimate_symmetry
@@ -101,6 +102,7 @@ const struct pccl__row pccl__rows[] = {
     {"binary:place", BC | RED | AR, 0, PIPELINED, TREE, PLACE(PCCL__BINARY)},
     {"twins", BC | RED | AR, 0, HALVES, TREE, RANK(PCCL__TWINS)},
     {"twins:place", BC | RED | AR, 0, HALVES, TREE, PLACE(PCCL__TWINS)},
+    {"levels", GATHERS | BAR | GA | SC, ORDERED, WHOLE, LEVELS, 0},
     {"matching", GATHERS | BAR, UNROOTED | PLANNED | APART, PIPELINED, MATCHING, PCCL__CLUSTERED},
     {"matching:filling", GATHERS | BAR, UNROOTED | PLANNED | APART, PIPELINED, MATCHING, PCCL__FILLING},
     {"matching:eager", GATHERS | BAR, UNROOTED | PLANNED | APART, PIPELINED, MATCHING, PCCL__EAGER},

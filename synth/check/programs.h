@@ -46,6 +46,8 @@ int pccl__programs_check_structure(struct pccl__programs *programs);
 int pccl__programs_match(struct pccl__programs *programs);
 /* 3. Accesses of a rank to one slot are ordered by dependencies, in place and not. */
 int pccl__programs_check_races(const struct pccl__programs *programs);
+/* The same for one program; of the others only the demand and where errors go are used. */
+int pccl__program_check_races(const struct pccl__programs *programs, const struct pccl_program *program);
 /* 4. Runs them: no deadlock, right values at the end. */
 int pccl__programs_run(const struct pccl__programs *programs);
 

@@ -175,9 +175,9 @@ static int check_program(struct subject *subject)
     return status;
 }
 
-static int check_rank(struct pccl__programs *programs, uint32_t rank)
+static int check_rank(struct pccl__programs *programs, const struct pccl_program *program)
 {
-    const struct pccl_program *program = programs->programs[rank];
+    uint32_t rank = program->rank;
     uint32_t num_ranks = programs->demand->num_ranks;
     struct subject subject = {.demand = programs->demand, .program = program, .error = programs->error, .rank = rank};
     subject.waits = pccl__array_new(program->num_operations, sizeof *subject.waits);
@@ -217,9 +217,20 @@ int pccl__programs_check_structure(struct pccl__programs *programs)
     }
     int status = 0;
     for (uint32_t rank = 0; rank < num_ranks && status == 0; rank++) {
-        status = check_rank(programs, rank);
+        status = check_rank(programs, programs->programs[rank]);
     }
     return status;
+}
+
+int pccl_verify_program(const struct pccl_demand *demand, const struct pccl_program *program, struct pccl_error *error)
+{
+    struct pccl__programs checked = {.demand = demand, .error = error};
+    if (program->rank >= demand->num_ranks) {
+        return pccl__fail(error, PCCL_ERR_VERIFY, "the program is rank %u's, of %u ranks", program->rank,
+                          demand->num_ranks);
+    }
+    int status = check_rank(&checked, program);
+    return status == 0 ? pccl__program_check_races(&checked, program) : status;
 }
 
 int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_program *const *programs,

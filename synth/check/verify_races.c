@@ -170,9 +170,9 @@ static int check_rank(struct history *history, size_t num_places)
     return status;
 }
 
-static int check_program(const struct pccl__programs *programs, uint32_t rank)
+int pccl__program_check_races(const struct pccl__programs *programs, const struct pccl_program *program)
 {
-    const struct pccl_program *program = programs->programs[rank];
+    uint32_t rank = program->rank;
     struct history history = {.programs = programs, .program = program};
     size_t num_places = (size_t)pccl_demand_num_input_slots(programs->demand, rank) +
                         pccl_demand_num_output_slots(programs->demand, rank) + program->num_scratch_slots;
@@ -210,7 +210,7 @@ int pccl__programs_check_races(const struct pccl__programs *programs)
 {
     int status = 0;
     for (uint32_t rank = 0; rank < programs->demand->num_ranks && status == 0; rank++) {
-        status = check_program(programs, rank);
+        status = pccl__program_check_races(programs, programs->programs[rank]);
     }
     return status;
 }

@@ -40,7 +40,7 @@ static struct pccl__local_chunk *find_chunk(const struct cursor *cursor, uint32_
             .owner = cursor->rank + 1,
             .location = slot != PCCL_NONE ? PCCL_SLOT(PCCL_INPUT, slot) : PCCL_NONE,
             .copied = PCCL_NONE,
-            .lowest = slot != PCCL_NONE ? cursor->rank : PCCL_NONE,
+            .lowest = slot != PCCL_NONE ? cursor->lowering->own_number : PCCL_NONE,
         };
     }
     return local;
@@ -540,4 +540,24 @@ int pccl__lower(struct pccl__lowering *lowering, uint32_t rank, struct pccl_prog
     }
     *program = pccl__operations_pack(&lowering->operations, lowering->scratch.num_slots);
     return *program != NULL ? 0 : pccl__fail_memory(lowering->error);
+}
+
+void pccl__lowering_close(struct pccl__lowering *lowering)
+{
+    free(lowering->path_source);
+    free(lowering->path_target);
+    free(lowering->first_send);
+    free(lowering->first_receive);
+    free(lowering->sends);
+    free(lowering->receives);
+    free(lowering->lowest);
+    free(lowering->first_lowest);
+    free(lowering->chunks);
+    free(lowering->send_flags);
+    free(lowering->receive_flags);
+    free(lowering->copies);
+    free(lowering->reductions);
+    free(lowering->frontier);
+    pccl__operations_free(&lowering->operations);
+    pccl__scratch_free(&lowering->scratch);
 }

@@ -10,7 +10,7 @@ struct pccl__local_chunk {
     uint32_t owner;        /* rank that the record is about, plus 1: a record of another rank is stale */
     pccl_slot location;    /* where its current state is, or PCCL_NONE */
     pccl_slot copied;      /* output slot that holds a copy of the own contribution, or PCCL_NONE */
-    uint32_t lowest;       /* lowest contributing rank of the current state; reductions only */
+    uint32_t lowest;       /* lowest contributor to the current state; reductions only */
     uint32_t arriving;     /* last step in which a message brought it, plus 1 */
     bool needed, replaced; /* going backwards: later messages use the state; a later message replaces it */
     bool arrives;          /* some message brings it */
@@ -30,7 +30,9 @@ struct pccl__lowering {
     uint32_t *first_send, *first_receive; /* [num_ranks + 1] into the next two: messages of each rank, ascending */
     uint32_t *sends, *receives;
     uint32_t *first_lowest; /* reductions, else NULL: [num_messages] where a message's chunks are in the next */
-    uint32_t *lowest;       /* lowest rank that contributed to each chunk that a message carries */
+    uint32_t *lowest;       /* lowest contributor to each chunk that a message carries, see own_number */
+    uint32_t own_number;    /* what the rank at hand counts as among contributors: its rank, or any other number, as long
+                               as every rank numbers them alike */
     struct pccl__local_chunk *chunks;    /* [num_chunks] */
     uint8_t *send_flags, *receive_flags; /* for each chunk of each message of the rank, see lower.c */
     uint32_t send_flag_room, receive_flag_room;
@@ -44,5 +46,7 @@ struct pccl__lowering {
 
 /* The program of `rank`; its messages must have been put into sends[] and receives[]. */
 int pccl__lower(struct pccl__lowering *lowering, uint32_t rank, struct pccl_program **program);
+/* Frees all arrays. */
+void pccl__lowering_close(struct pccl__lowering *lowering);
 
 #endif

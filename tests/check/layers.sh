@@ -10,7 +10,7 @@ find synth mca_coll_pccl -name '*.[ch]' -print | LC_ALL=C sort | xargs awk '
             rank[order[i]] = i
         # The layer each public header belongs to.
         split("error:base topology:topology place:topology import:import demand:schedule schedule:schedule program:schedule " \
-              "verify:check simulate:check bound:check synth:algorithms io:io " \
+              "verify:check simulate:check bound:check synth:algorithms plan:algorithms io:io " \
               "store:io", pairs, " ")
         for (i in pairs) {
             split(pairs[i], pair, ":")

@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs the MPI tests over pccl: one line per test, PASS, FAIL (with the command to repeat it) or SKIP. See launch.sh for
-# the environment. tests/mpi/run.sh [GROUP...]: groups are matrix programs requests hosts
+# the environment. tests/mpi/run.sh [GROUP...]: groups are matrix levels programs requests hosts
 # settings select agreement large; default: all.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$source/tests/mpi/launch.sh"
 here=$source/tests/mpi
 . "$here/select.sh"
-groups=${*:-matrix programs requests hosts settings select agreement large}
+groups=${*:-matrix levels programs requests hosts settings select agreement large}
 
 chosen() {
     case " $groups " in
@@ -58,6 +58,18 @@ matrix() {
     launch star-16 16 240 "$(topology star:16)" collectives comms reductions random
     launch mesh-16 16 240 "$(topology mesh:4x4 15-0)" collectives roots types random
     launch uneven-15 15 240 "$(topology star:2 0,0,0,0,0,0,0,1,1,1,1,1,1,1,1)" collectives roots comms random
+}
+
+# As in large groups: every rank plans its own part, between hosts and inside. Equal and unequal hosts, ranks by slot, by
+# node and at random, hosts alone. Scans are left to others there.
+levels() {
+    part="--mca coll_pccl_search_ranks 1"
+    launch levels-mesh-6 6 90 "$(topology mesh:2x3) $part --mca coll_pccl_window 1" collectives roots counts
+    launch levels-star-8 8 90 "$(topology star:2 0,0,0,0,1,1,1,1) $part" collectives roots reductions
+    launch levels-uneven-9 9 120 "$(topology fattree:2x2 0,1,1,2,2,2,3,3,3) $part" collectives roots counts comms
+    launch levels-by-node-12 12 180 "$(topology torus:2x2 0,1,2,3,0,1,2,3,0,1,2,3) $part --mca coll_pccl_window 1" \
+        collectives counts --random 100 random
+    launch levels-random-16 16 240 "$(topology star:4 2,0,1,3,3,2,0,0,1,2,3,1,0,1,2,2) $part" collectives counts
 }
 
 programs() {
@@ -325,7 +337,7 @@ if ! build >"$logs/build.log" 2>&1; then
     fail build "the test programs do not compile"
     exit 1
 fi
-for group in matrix programs requests hosts settings select_tests agreement large; do
+for group in matrix levels programs requests hosts settings select_tests agreement large; do
     if chosen "${group%_tests}"; then
         "$group"
     fi

@@ -13,6 +13,8 @@
 /* How much work the portfolio may do. Counted in candidates and restarts, never in time. */
 enum pccl_effort {
     PCCL_EFFORT_FIRST_USE, /* inside an MPI call: milliseconds at 64 ranks */
+    PCCL_EFFORT_PART,      /* of a larger plan that is made of many: as at first use, but small groups too get only what
+                              promises most */
     PCCL_EFFORT_THOROUGH   /* command line: everything that can win */
 };
 
