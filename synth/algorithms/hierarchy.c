@@ -162,7 +162,7 @@ static bool is_better(int64_t a_ps, int64_t b_ps)
     return a_ps < 0 || b_ps < a_ps - a_ps / 64;
 }
 
-/* One number of rails, slices and steps in a window (0: all that there are). *better: it is the best so far, and kept. */
+/* One number of rails, slices and steps in a window (0: all that there are). *better: the best so far, and kept. */
 static int try_split(struct pccl__hierarchy *hierarchy, uint32_t rails, uint32_t slices, uint32_t window, bool *better)
 {
     struct pccl__levels split = {.nodes = &hierarchy->nodes, .rails = rails, .slices = slices};

@@ -28,8 +28,8 @@ int pccl__hierarchy_open(struct pccl__hierarchy *hierarchy, const struct pccl_to
                          const struct pccl_request *request, struct pccl_error *error);
 void pccl__hierarchy_close(struct pccl__hierarchy *hierarchy);
 /* Fills the best levels. Not for all-to-all. overlaps: splits in which levels run at the same time are tried too; the
- * simulator, which lets links serve messages in order of steps, sees no gain in them. PCCL_ERR_UNSUPPORTED if some level
- * cannot be planned. */
+ * simulator, which lets links serve messages in order of steps, sees no gain in them. PCCL_ERR_UNSUPPORTED if some
+ * level cannot be planned. */
 int pccl__hierarchy_plan(struct pccl__hierarchy *hierarchy, bool overlaps);
 /* The same with one split only, see struct pccl__levels. */
 int pccl__hierarchy_plan_split(struct pccl__hierarchy *hierarchy, uint32_t rails, uint32_t slices, uint32_t window);
@@ -65,7 +65,7 @@ int pccl__hierarchy_forecast_exchange(struct pccl__hierarchy *hierarchy, int64_t
 int pccl__levels_write(const struct pccl__levels *levels, const struct pccl__problem *problem,
                        struct pccl_schedule **schedule, struct pccl_error *error);
 
-/* hierarchy_work.c: how many operations, and operands of these, the program of a rank that has most of them has, about. */
+/* hierarchy_work.c: how many operations, and operands of these, the longest program has, about. */
 struct pccl__work {
     uint64_t operations, slots;
 };

@@ -199,7 +199,7 @@ static int64_t pace_of_slices(const struct forecast *forecast)
     return between_ps > forecast->busy_ps ? between_ps : forecast->busy_ps;
 }
 
-/* Levels that overlap disturb each other: half of what that could save counts. Where nothing overlaps, both are equal. */
+/* Levels that overlap disturb each other: half of what that could save counts. */
 static int64_t add_up(const struct forecast *forecast)
 {
     int64_t more = forecast->levels->slices - 1;
@@ -351,7 +351,8 @@ struct exchange {
     const struct pccl__hierarchy *hierarchy;
     uint32_t *links;
     int64_t *load; /* [capacities] */
-    int64_t busiest_ps, latency_ps, overhead_ps; /* of the busiest link; of the longest way; of a message at both ends */
+    int64_t busiest_ps, latency_ps; /* of the busiest link; of the longest way */
+    int64_t overhead_ps;            /* of a message at both ends */
 };
 
 static int load_pair(struct exchange *exchange, uint32_t from, uint32_t to)

@@ -121,8 +121,8 @@ static uint32_t make_pattern(const struct plan *plan, struct pccl_demand *patter
     return pattern->num_chunks;
 }
 
-/* The sizes of blocks of which only gates have any. Where nearly all members are gates, all get the same, because that is
- * planned faster. */
+/* The sizes of blocks of which only gates have any. Where nearly all members are gates, all get the same, because that
+ * is planned faster. */
 static void set_gate_blocks(const struct plan *plan, struct pccl_request *request, int64_t bytes)
 {
     uint32_t rail, rails = plan->levels->rails;

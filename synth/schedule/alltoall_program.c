@@ -6,8 +6,8 @@
 #include "schedule/levels.h"
 #include "schedule/operations.h"
 
-/* Round (d, k): every node talks to the d-th after it, and there position p to the k-th after its own. A receive has the
- * round in which its sender sends it, so that both ends agree on the order. */
+/* Round (d, k): every node talks to the d-th after it, and there position p to the k-th after its own. A receive has
+ * the round in which its sender sends it, so that both ends agree on the order. */
 struct exchange {
     const struct pccl__nodes *nodes;
     const struct pccl_demand *demand;

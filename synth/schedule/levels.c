@@ -215,13 +215,13 @@ static int list_between_message(struct listing *listing, uint32_t number, uint32
         status = append_rail(listing, rail, slice, chunks[i]);
         status = status == 0 ? take_parts(listing, 0, listing->num_parts, lowest) : status;
     }
-    return status != 0 ? status
-                       : hand_over(listing, (struct pccl__levels_message){
-                                                .step = levels->between_at[message->step] + slice * levels->slice_pitch,
-                                                .from = member_at(levels->nodes, from, pccl__levels_gate(levels, from, rail)),
-                                                .to = member_at(levels->nodes, to, pccl__levels_gate(levels, to, rail)),
-                                                .reduce = message->reduce,
-                                            });
+    struct pccl__levels_message whole = {
+        .step = levels->between_at[message->step] + slice * levels->slice_pitch,
+        .from = member_at(levels->nodes, from, pccl__levels_gate(levels, from, rail)),
+        .to = member_at(levels->nodes, to, pccl__levels_gate(levels, to, rail)),
+        .reduce = message->reduce,
+    };
+    return status == 0 ? hand_over(listing, whole) : status;
 }
 
 /* All rails, or the one whose gate the rank is. */
@@ -324,8 +324,8 @@ static int take_chunk(struct listing *listing, const struct passage *passage, ui
     uint32_t block = chunk / pieces, piece = chunk % pieces;
     uint32_t first = listing->first_part[block];
     uint64_t count = listing->first_part[block + 1] - first;
-    return take_parts(listing, first + (uint32_t)(count * piece / pieces), first + (uint32_t)(count * (piece + 1) / pieces),
-                      lowest);
+    uint32_t begin = first + (uint32_t)(count * piece / pieces);
+    return take_parts(listing, begin, first + (uint32_t)(count * (piece + 1) / pieces), lowest);
 }
 
 /* The root of a broadcast has everything: what its node spreads goes past it. */
@@ -358,13 +358,8 @@ static int list_inside_message(struct listing *listing, const struct passage *pa
                                                    level->num_steps * passage->inside->pitch
                                              : levels->spread_at[passage->batches.step[batch]];
     uint32_t step = base + message->step * passage->inside->pitch + slice * levels->slice_pitch;
-    return status != 0 ? status
-                       : hand_over(listing, (struct pccl__levels_message){
-                                                .step = step,
-                                                .from = from,
-                                                .to = to,
-                                                .reduce = message->reduce,
-                                            });
+    struct pccl__levels_message whole = {.step = step, .from = from, .to = to, .reduce = message->reduce};
+    return status == 0 ? hand_over(listing, whole) : status;
 }
 
 /* The messages of the level that a position takes part in, or all. */

@@ -32,8 +32,8 @@ struct pccl__inside {
 
 /* How data flows. The collective is done `slices` times, for a slice of every block each, one behind the other. Of each
  * slice, a share travels over each of `rails`: rail j joins the members that are gate j of their nodes, and each rail
- * follows the schedule between nodes. That schedule's steps are grouped by `window`: what a node has got in one group is
- * spread there in one go afterwards, and what it will send in a group is brought together in one go before. */
+ * follows the schedule between nodes. That schedule's steps are grouped by `window`: what a node has got in one group
+ * is spread there in one go afterwards, and what it will send in a group is brought together in one go before. */
 struct pccl__levels {
     const struct pccl__nodes *nodes;
     struct pccl_demand demand; /* of the whole; of the arrays it has none, since the standard collectives need none */

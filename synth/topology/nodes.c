@@ -83,7 +83,8 @@ static uint64_t digest_node(const struct pccl__nodes *nodes, const struct pccl_t
     for (uint32_t i = nodes->first[node]; i < nodes->first[node + 1]; i++) {
         uint32_t device = devices[nodes->members[i]], length = climb(topology, placement, device, above);
         uint32_t shared = 0;
-        while (shared < length && shared < num_before && above[length - 1 - shared] == before[num_before - 1 - shared]) {
+        while (shared < length && shared < num_before &&
+               above[length - 1 - shared] == before[num_before - 1 - shared]) {
             shared++;
         }
         digest = pccl__digest_u32(pccl__digest_u32(digest, length), shared);
@@ -248,8 +249,8 @@ static void copy_link(struct pccl_topology_builder *builder, const struct pccl_l
     pccl__topology_add(builder, &copy);
 }
 
-/* The vertices and links of a fabric, as switches behind `num_devices` devices. links: those of the fabric, or those that
- * they have become in the topology with `before` devices. */
+/* The vertices and links of a fabric, as switches behind `num_devices` devices. links: those of the fabric, or those
+ * that they have become in the topology with `before` devices. */
 static void copy_fabric(struct pccl_topology_builder *builder, const struct pccl_topology *fabric,
                         const struct pccl_link *links, uint32_t before, uint32_t num_devices)
 {

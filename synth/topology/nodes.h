@@ -23,8 +23,8 @@ static inline uint32_t pccl__node_size(const struct pccl__nodes *nodes, uint32_t
     return nodes->first[node + 1] - nodes->first[node];
 }
 
-/* Sorts a group by the hosts below which pccl_topology_place has put its devices; where there is one host only, or none,
- * every rank is a node. Nodes come in order of hosts and positions in order of places, whatever the ranks' numbers are,
+/* Sorts a group by the hosts below which pccl_topology_place has put its devices; where there is one host only, or
+ * none, every rank is a node. Nodes come in order of hosts and positions in order of places, whatever the ranks' numbers are,
  * so that equal groups give equal nodes in whichever order their ranks were placed. in_rank_order: a node is a run of
  * consecutive ranks on a host instead, so that neighbouring nodes hold neighbouring ranks.
  * apart: a rank whose node is to have a shape of its own, or PCCL_NONE. Returns 0 or PCCL_ERR_MEMORY. */
@@ -37,8 +37,8 @@ void pccl__nodes_free(struct pccl__nodes *nodes);
 int pccl__nodes_between(const struct pccl__nodes *nodes, const struct pccl_topology *topology, const uint32_t *devices,
                         uint32_t rails, struct pccl_topology **between, struct pccl_error *error);
 
-/* A node of several members: the tree below its host, in which those below one cache share a host again; device p is the
- * member at position p. */
+/* A node of several members: the tree below its host, in which those below one cache share a host again; device p is
+ * the member at position p. */
 int pccl__nodes_inside(const struct pccl__nodes *nodes, const struct pccl_topology *topology, const uint32_t *devices,
                        uint32_t node, struct pccl_topology **inside, struct pccl_error *error);
 

@@ -41,7 +41,8 @@ static uint32_t list_slots(const struct job *job, struct pccl_place *slots)
     uint32_t count = 0;
     for (uint32_t host = 0; host < 12; host++) {
         for (uint32_t i = 0; i < job->sizes[host]; i++) {
-            slots[count++] = (struct pccl_place){host, (int32_t)(i / 8 % 2), (int32_t)(i / 8 % 2), (int32_t)(i / 4), -1};
+            int32_t package = (int32_t)(i / 8 % 2);
+            slots[count++] = (struct pccl_place){host, package, package, (int32_t)(i / 4), -1};
         }
     }
     return count;

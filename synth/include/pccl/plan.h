@@ -15,8 +15,8 @@ struct pccl_plan {
     char method[48];
 };
 
-/* The plan of `rank`. The caller frees it with pccl_plan_free. The request: a standard collective without unequal blocks
- * and without relays; `direct` for the all-to-all only. PCCL_ERR_UNSUPPORTED, on all ranks alike, for others and where
+/* The plan of `rank`. The caller frees it with pccl_plan_free. The request: a standard collective without unequal
+ * blocks and without relays; `direct` for the all-to-all only. PCCL_ERR_UNSUPPORTED, on all ranks alike, for others and where
  * nothing serves. */
 int pccl_plan_create(const struct pccl_topology *topology, const struct pccl_request *request, uint32_t rank,
                      struct pccl_plan **plan, struct pccl_error *error);

@@ -26,8 +26,8 @@ int pccl_verify_programs(const struct pccl_demand *demand, const struct pccl_pro
 int pccl_verify_exchange(const struct pccl_program *program, const struct pccl_edge *sends, uint32_t num_sends,
                          const struct pccl_edge *receives, uint32_t num_receives, struct pccl_error *error);
 
-/* What can be told from one rank's program alone: every index is within its array, slots fit the demand, waits and lanes
- * are consistent, accesses to one slot are ordered, nothing writes the input. The demand's arrays are not looked at,
+/* What can be told from one rank's program alone: every index is within its array, slots fit the demand, waits and
+ * lanes are consistent, accesses to one slot are ordered, nothing writes the input. The demand's arrays are not looked at,
  * except for a custom collective. */
 int pccl_verify_program(const struct pccl_demand *demand, const struct pccl_program *program, struct pccl_error *error);
 
