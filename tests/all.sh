@@ -48,6 +48,7 @@ relay cli 600 "$source/tests/cli/run.sh"
 cd "$build/gcc"
 run install 120 make -s install || true
 relay mpi 900 env TEST_FOLDER="$build/mpi" "$source/tests/mpi/run.sh"
+relay faults 600 env TEST_FOLDER="$build/faults" "$source/tests/mpi/faults.sh"
 relay cluster 600 env TEST_FOLDER="$build/cluster" "$source/tests/cluster/run.sh"
 relay valgrind 600 env TEST_FOLDER="$build/valgrind" "$source/tests/mpi/valgrind.sh"
 relay tsan 600 env TEST_FOLDER="$build/tsan" "$source/tests/mpi/tsan.sh"
