@@ -113,6 +113,12 @@ bench: tests/bench/synth_bench
 	tests/bench/synth_bench -o bench.csv -r $(srcdir)/tests/bench/reference '$(BENCH)'
 CLEANFILES += bench.csv
 
+# Plans for thousands of ranks on many nodes, as one of them makes its own: `make bench-nodes`.
+check_PROGRAMS += tests/bench/nodes_bench
+.PHONY: bench-nodes
+bench-nodes: tests/bench/nodes_bench
+	tests/bench/nodes_bench
+
 SCRIPT_TESTS = \
 	tests/check/bench.sh \
 	tests/check/calibrate.sh \
