@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds pccl and shows it at work: installs the packages it needs, builds and installs into build/demo of this source
-# tree (nothing else on the system changes), and runs an MPI program over pccl and over Open MPI's default side by side.
+# tree (nothing else on the system changes), and runs an MPI program over pccl and over Open MPI's default side by side, on
+# this machine, and, as root where that is allowed, on a network of 16 hosts made of namespaces.
 #   tests/demo.sh [RANKS]      default: one rank per core, at least 2 and at most 8
 # PCCL_BUILD_DIR=DIR builds in DIR instead.
 set -eu
@@ -46,7 +47,7 @@ launch() {
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
 prefix=$build/installed
-"$source/tests/packages.sh" build
+"$source/tests/packages.sh" demo
 cd "$build"
 step "Configuring in $build" configure
 step "Building" make -j"$cores"
@@ -66,6 +67,9 @@ grep -v '^#' "$build/verbose.log" | grep pccl | grep -v 'default *pccl'
 
 printf '\n--- Over pccl and over the default, in one launch, call by call in turn\n'
 launch --mca coll_pccl_priority 100 "$prefix/bin/pccl-bench"
+
+printf '\n--- On a network that is the bottleneck: 16 hosts in 4 racks with a slow uplink each, made on this machine\n'
+PCCL_BUILD=$build "$source/tests/cluster/demo.sh" || [ $? -eq 77 ]
 
 printf '\n--- Your own program, unchanged, and this benchmark again\n'
 [ "$(id -u)" -ne 0 ] || echo "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that pccl needs, if they are not there yet.
 #   tests/packages.sh build    to build and use pccl
+#   tests/packages.sh demo     for tests/demo.sh
 #   tests/packages.sh tests    to run all tests as well
 # Needs root or sudo only if something is missing, and then the network.
 set -eu
@@ -8,9 +9,10 @@ set -eu
 packages="autoconf automake libtool make gcc libc6-dev pkg-config libopenmpi-dev openmpi-bin libhwloc-dev libcjson-dev"
 case ${1:-} in
 build) ;;
+demo) packages="$packages iproute2 ethtool" ;;
 tests) packages="$packages libcmocka-dev clang valgrind binutils xz-utils hpcc python3-mpi4py iproute2 ethtool procps" ;;
 *)
-    echo "usage: tests/packages.sh build|tests" >&2
+    echo "usage: tests/packages.sh build|demo|tests" >&2
     exit 2
     ;;
 esac
