@@ -1,5 +1,6 @@
 #!/bin/sh
-# pccl-calibrate on this machine: it writes a fabric file whose numbers pccl reads as measured, keeps what it cannot measure,
+# pccl-calibrate on this machine: it writes a fabric file whose numbers pccl reads as measured, keeps what it cannot
+# measure,
 # and rejects what makes no sense, with a message.
 set -eu
 source=${PCCL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}

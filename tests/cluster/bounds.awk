@@ -1,5 +1,5 @@
-# Bytes that the most loaded link has to carry in any case, by counting what must cross a cut; by hand, apart from pccl's own
-# bounds. 16 hosts with r ranks each; 0: not counted out for this case. Sizes as in compare.c.
+# Bytes that the most loaded link has to carry in any case, by counting what must cross a cut; by hand, apart from
+# pccl's own bounds. 16 hosts with r ranks each; 0: not counted out for this case. Sizes as in compare.c.
 function bound_bytes(kind, group, collective, m, r,    n, links, all) {
     if (r == 0) r = 1
     n = 16

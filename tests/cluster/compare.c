@@ -83,7 +83,8 @@ static bool takes_part(void)
 static int64_t all_wrong(const struct variant *variant, struct bench_case *c)
 {
     int64_t sum = 0;
-    meeting->wrong[rank] = takes_part() ? (int64_t)bench_case_check(c, &(struct bench_sides){.comm = {variant->comm}}, 0) : 0;
+    const struct bench_sides sides = {.comm = {variant->comm}};
+    meeting->wrong[rank] = takes_part() ? (int64_t)bench_case_check(c, &sides, 0) : 0;
     meeting_wait(meeting, num_ranks);
     for (int i = 0; i < num_ranks; i++) {
         sum += meeting->wrong[i];

@@ -1,9 +1,11 @@
 #!/bin/bash
-# Compares pccl with Open MPI's default, and with -f with all its forced algorithms, on a cluster of 16 hosts made on this
-# machine. Appends rows to a CSV file: network, order of ranks, group, and what compare.c prints, then pccl's predicted time.
-#   compare.sh [-f|-x] [-c] [-o ORDER] [-g NAME=COLORS] [-n CALLS] [-p PCCL-OPTIONS] KIND FILE.csv COLLECTIVE:SIZE,... ...
-# -f: the forced algorithms too; -x: pccl alone; -c: the fabric is calibrated first, else its costs are rough declared ones.
-# KIND: star, tree, torus or mesh. ORDER: natural, or a seed: hosts in random order. PCCL_BUILD: a build of pccl.
+# Compares pccl with Open MPI's default, and with -f with all its forced algorithms, on a cluster of 16 hosts made on
+# this machine. Appends rows to a CSV file: network, order of ranks, group, and what compare.c prints. What pccl says,
+# its predicted times too, goes to stderr.
+#   compare.sh [-f|-x] [-c] [-o ORDER] [-g NAME=COLORS] [-n CALLS] [-p MCA-OPTIONS] KIND FILE.csv COLLECTIVE:SIZE,...
+# -f: the forced algorithms too; -x: pccl alone; -c: the fabric is calibrated first, else its costs are rough guesses.
+# KIND: star, tree, torus or mesh. ORDER: natural, or a seed: hosts in random order. NAME=COLORS: see -g of compare.c.
+# PCCL_BUILD: a build of pccl. CLUSTER_RATE_MBIT: of each link, default 10.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
@@ -31,7 +33,7 @@ obstacle=$(cluster_obstacle)
 trap cluster_down EXIT
 trap 'exit 143' TERM INT
 cluster_up "$kind" >&2
-mpicc -std=gnu11 -D_GNU_SOURCE -O2 -I "$source/mca_coll_pccl/benchmark" -I "$here" "$here"/{compare,variants,meeting}.c \
+mpicc -std=gnu11 -D_GNU_SOURCE -O2 -I "$source/mca_coll_pccl/benchmark" "$here"/{compare,variants,meeting}.c \
     "$source/mca_coll_pccl/benchmark/collectives.c" -o "$CLUSTER_DIR/compare"
 mpicc -shared -fPIC -O2 "$here/idle.c" -o "$CLUSTER_DIR/idle.so" -ldl
 cluster_fabric >"$CLUSTER_DIR/fabric.json"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Shows in half a minute what a plan gains where the network is the bottleneck: 16 hosts made of network namespaces on this
-# machine, four racks of four, whose uplinks are as fast as one host's link; ranks scattered over them, as batch systems
-# often leave them.
-# PCCL_BUILD: a build of pccl. Exits with 77, and has said why, where namespaces are not allowed.
+# Shows in half a minute what a plan gains where the network is the bottleneck: 16 hosts made of network namespaces on
+# this machine, four racks of four, whose uplinks are as fast as one host's link; ranks scattered over them, as batch
+# systems often leave them. PCCL_BUILD: a build of pccl. Exits with 77, and has said why, where namespaces are not
+# allowed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 export CLUSTER_RATE_MBIT=20

@@ -4,6 +4,7 @@
 #
 #   cluster_up KIND     star | tree | torus | mesh, 16 hosts h0..h15
 #   cluster_down        removes all of it; safe to call twice and after a partial cluster_up
+#   cluster_fabric      the network as a topology file for pccl
 #   cluster_counters    one line per shaped link end: "name bytes"
 #   cluster_drops       number of packets that shaping threw away (must be 0 for a measurement to count)
 #   cluster_mpirun ...  mpirun with the hosts as its nodes
@@ -26,7 +27,8 @@ cluster_obstacle()
         command -v "$tool" >/dev/null || { echo "needs the program $tool"; return; }
     done
     ip netns add "${CLUSTER_NAME}_probe" 2>/dev/null || { echo "network namespaces are not allowed here"; return; }
-    ip link add "${CLUSTER_NAME}p" netns "${CLUSTER_NAME}_probe" type bridge 2>/dev/null || echo "bridges are not allowed here"
+    ip link add "${CLUSTER_NAME}p" netns "${CLUSTER_NAME}_probe" type bridge 2>/dev/null ||
+        echo "bridges are not allowed here"
     ip netns delete "${CLUSTER_NAME}_probe"
 }
 
@@ -161,28 +163,39 @@ add_route()
         local below=$((dimension == 0 ? ((here + 3) % 4) * 4 + $2 % 4 : $2 / 4 * 4 + (here + 3) % 4))
         gateway="10.202.$((dimension * 16 + below)).1"
     fi
-    in_netns "h$2" ip route add "10.201.0.$(($3 + 1))/32" via "$gateway" dev "$side$dimension" src "10.201.0.$(($2 + 1))"
+    in_netns "h$2" ip route add "10.201.0.$(($3 + 1))/32" via "$gateway" dev "$side$dimension" \
+        src "10.201.0.$(($2 + 1))"
 }
 
-# cluster_fabric: the network as a topology file for pccl. A link's rate is what is left for data by the headers of Ethernet,
-# IP and TCP (1448 of 1514 bytes); latency and overhead are rough values for a machine that plays all hosts.
+# cluster_fabric: the network as a topology file for pccl. A link's rate is what is left for data by the headers of
+# Ethernet, IP and TCP (1448 of 1514 bytes); latency and overhead are rough values for a machine that plays all hosts.
 cluster_fabric()
 {
-    printf '%s\n' "${CLUSTER_LINKS[@]}" | awk -v kind="$CLUSTER_KIND" -v hosts="$CLUSTER_HOSTS" -v mbit="$CLUSTER_RATE_MBIT" \
-        -v latency="$CLUSTER_LATENCY" -v overhead="$CLUSTER_OVERHEAD" '
-        { split($3, end, "->"); source[NR] = end[1]; target[NR] = end[2]
-          for (i = 1; i <= 2; i++) if (end[i] !~ /^h[0-9]/ && !(end[i] in seen)) { seen[end[i]]; switches = switches comma "\"" end[i] "\""; comma = ", " } }
+    printf '%s\n' "${CLUSTER_LINKS[@]}" |
+        awk -v kind="$CLUSTER_KIND" -v hosts="$CLUSTER_HOSTS" -v mbit="$CLUSTER_RATE_MBIT" \
+            -v latency="$CLUSTER_LATENCY" -v overhead="$CLUSTER_OVERHEAD" '
+        function quote(text) { return "\"" text "\"" }
+        {
+            split($3, end, "->")
+            for (i = 1; i <= 2; i++)
+                if (end[i] !~ /^h[0-9]/ && !(end[i] in seen)) {
+                    seen[end[i]]
+                    switches = switches (switches ? ", " : "") quote(end[i])
+                }
+            links = links (links ? ",\n" : "") "  {" quote("source") ": " quote(end[1]) ", " quote("target") ": " \
+                quote(end[2]) ", " quote("latency") ": " quote(latency) ", " quote("bandwidth") ": " \
+                quote(int(mbit * 125000 * 1448 / 1514) "B/s") "}"
+        }
         END {
-            printf "{\"format\": \"pccl-topology\", \"version\": 1, \"name\": \"%s of %d hosts\", \"devices\": [", kind, hosts
-            for (i = 0; i < hosts; i++) printf "%s\"h%d\"", (i ? ", " : ""), i
-            printf "], \"switches\": [%s], \"overhead\": \"%s\",\n", switches, overhead
+            for (i = 0; i < hosts; i++) devices = devices (i ? ", " : "") quote("h" i)
+            print "{" quote("name") ": " quote(kind " of " hosts " hosts") ", "
+            print " " quote("overhead") ": " quote(overhead) ","
+            print " " quote("devices") ": [" devices "], " quote("switches") ": [" switches "],"
             if (kind == "torus" || kind == "mesh")
-                printf " \"dimensions\": [4, 4], \"wraps\": %s, \"routing\": \"dimension-order\",\n", kind == "torus" ? "true" : "false"
-            printf " \"links\": ["
-            for (i = 1; i <= NR; i++)
-                printf "%s\n  {\"source\": \"%s\", \"target\": \"%s\", \"latency\": \"%s\", \"bandwidth\": \"%dB/s\"}", (i > 1 ? "," : ""),
-                    source[i], target[i], latency, mbit * 125000 * 1448 / 1514
-            printf "\n ]}\n" }'
+                print " " quote("dimensions") ": [4, 4], " quote("wraps") ": " \
+                    (kind == "torus" ? "true" : "false") ", " quote("routing") ": " quote("dimension-order") ","
+            print " " quote("links") ": [\n" links "\n ]}"
+        }'
 }
 
 cluster_up()
@@ -230,8 +243,8 @@ AGENT
     for ((i = 0; i < CLUSTER_HOSTS; i++)); do echo "h$i slots=64"; done >"$CLUSTER_DIR/hosts"
 }
 
-# Prints "namespace device bytes dropped" for every shaped link end; one process per namespace. A program of its own, because
-# the ranks of a measurement call it too.
+# Makes $CLUSTER_DIR/counters, which prints "LINK BYTES DROPPED" for every shaped link end. A program of its own,
+# because the ranks of a measurement call it too.
 write_counters()
 {
     {

@@ -1,17 +1,17 @@
 #!/bin/sh
-# Makes a table of what compare.sh has measured, and a plot (SVG, by gnuplot) of time against size for each network, order of
-# ranks and collective with at least three sizes.
+# Makes a table of what compare.sh has measured, and a plot (SVG, by gnuplot) of time against size for each network,
+# order of ranks and collective with at least three sizes.
 #   report.sh FILE.csv [FOLDER-FOR-PLOTS [MBIT-PER-SECOND]]     default: no plots, 10 Mbit/s
-# Times in ms. best: the fastest of the default's forced algorithms, and its number. gain: the faster of default and best, over
-# pccl. bound: bytes that must cross the busiest link, over the rate that headers leave. bytes: what pccl put on the busiest
-# link, headers and acknowledgements included, over the bytes of the bound.
+# Times in ms. best: the fastest of the default's forced algorithms, and its number. gain: the faster of default and
+# best, over pccl. bound: bytes that must cross the busiest link, over the rate that headers leave. bytes: what pccl
+# put on the busiest link, headers and acknowledgements included, over the bytes of the bound.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 csv=$1
 folder=${2:-}
 mbit=${3:-10}
 
-# CSV columns: network, order, group, collective, bytes, variant, calls, median, least, most, busiest link, its bytes, ...
+# Columns: network, order, group, collective, bytes, variant, calls, median, least, most, busiest link, its bytes, ...
 summarize() {
     awk -F, -v mbit="$mbit" -v OFS="$1" -f "$here/bounds.awk" -f /dev/fd/3 "$csv" 3<<'AWK'
     function show(value, format) { return value > 0 ? sprintf(format, value) : "-" }
@@ -48,8 +48,9 @@ AWK
 # plot NETWORK ORDER COLLECTIVE: from the rows of the table in $folder/table.
 plot() {
     name=$1-$2-$3
-    awk -v n="$1" -v o="$2" -v c="$3" '$1 == n && $2 == o && $3 == "all" && $4 == c && $5 > 0 { gsub("-", "nan"); print }' \
-        "$folder/table" | sort -n -k 5 >"$folder/$name.data"
+    awk -v n="$1" -v o="$2" -v c="$3" '
+        $1 == n && $2 == o && $3 == "all" && $4 == c && $5 > 0 { gsub("-", "nan"); print }' "$folder/table" |
+        sort -n -k 5 >"$folder/$name.data"
     if [ "$(wc -l <"$folder/$name.data")" -ge 3 ]; then
         gnuplot <<PLOT
 set terminal svg size 720,480 background "white"
@@ -60,7 +61,8 @@ set xlabel "bytes"
 set ylabel "ms"
 set key left top
 set grid
-plot "$folder/$name.data" using 5:6 with linespoints title "default", "" using 5:7 with linespoints title "best forced", \
+plot "$folder/$name.data" using 5:6 with linespoints title "default", \
+    "" using 5:7 with linespoints title "best forced", \
     "" using 5:9 with linespoints linewidth 2 title "pccl", "" using 5:11 with lines dashtype 2 title "bound"
 PLOT
         echo "$folder/$name.svg"

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Runs pccl on real networks of 16 hosts with a host name each, made on this machine from network namespaces: compares every
-# byte with a reference, and what the most loaded link carries with what it must carry, which no noise disturbs. Prints
-# PASS, FAIL or SKIP per network. Needs root; see network.sh for the rest.
-# PCCL_BUILD or PCCL_COMPONENT_DIR tell where the component is, as in tests/mpi/launch.sh.
+# Runs pccl on real networks of 16 hosts with a host name each, made on this machine from network namespaces: compares
+# every byte with a reference, and what the most loaded link carries with what it must carry, which no noise disturbs.
+# Prints PASS, FAIL or SKIP per network. Needs root; see network.sh for the rest. PCCL_BUILD or PCCL_COMPONENT_DIR
+# tell where the component is, as in tests/mpi/launch.sh.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
@@ -42,7 +42,8 @@ check_links() {
             bytes = bound_bytes($1, $3, $4, $5, r)
             load = bytes > 0 ? $12 / bytes : 99
             if (load > limit || $14 > 0)
-                printf "%s of %d bytes: %d bytes on link %s, at least %d needed, %d wrong elements; ", $4, $5, $12, $11, bytes, $14
+                printf "%s of %d bytes: %d bytes on link %s, at least %d needed, %d wrong elements; ",
+                    $4, $5, $12, $11, bytes, $14
         }
         END { if (NR == 0) print "nothing was measured" }
 AWK
@@ -58,7 +59,8 @@ AWK
 
 # on_network KIND COMMAND...: the network is taken down whatever the commands say.
 on_network() {
-    if ! (set -e && cluster_up "$1" && declare -p CLUSTER_LINKS CLUSTER_KIND >"$CLUSTER_DIR/state") >"$logs/network-$1.log" 2>&1; then
+    if ! (set -e && cluster_up "$1" && declare -p CLUSTER_LINKS CLUSTER_KIND >"$CLUSTER_DIR/state") \
+        >"$logs/network-$1.log" 2>&1; then
         failed=$((failed + 1))
         echo "FAIL cluster-$1: the network could not be made: $(tail -n 1 "$logs/network-$1.log")"
     else
