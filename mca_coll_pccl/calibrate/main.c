@@ -135,7 +135,7 @@ static int calibrate(const struct options *options, struct calibrate_rank *ranks
 int main(int argc, char **argv)
 {
     static const struct argp argp = {descriptions, parse_option, NULL, doc, NULL, NULL, NULL};
-    struct options options = {NULL};
+    struct options options = {.quiet = false};
     struct pccl_error error = {""};
     int rank, num_ranks;
     MPI_Init(&argc, &argv);
