@@ -27,7 +27,7 @@ test_measuring() {
     measured select-collectives 4 "$(topology mesh:2x2)" "from now on served by" "" \
         collectives --plain roots types reductions
     measured select-programs 3 "" "" "" programs --number 100 --plain
-    measured select-neighbors 4 "" "neighbor_alltoallv on .*from now on" "" neighbors
+    measured select-neighbors 4 "" "neighbor_alltoallv on .*$at_work" "" neighbors
     measured select-bcast-only 3 "--mca coll_pccl_collectives bcast" "bcast on .*from now on served by" \
         "allreduce on .*from now on" select
     measured select-reproducible 3 "--mca coll_pccl_reproducible 1" "bcast on .*from now on served by" \
