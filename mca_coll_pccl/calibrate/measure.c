@@ -10,6 +10,7 @@
 #define MAX_TIMES 200
 #define LONG_SECONDS 0.03 /* sizes double until one exchange takes so long */
 #define LARGEST_BYTES ((size_t)4 << 20)
+#define STREAM_SECONDS 0.1
 #define LARGE_STREAM 4
 #define STEP_FACTOR 1.25 /* a handshake makes a message by so much longer than without */
 #define STEP_LEAST                                                                                                     \
@@ -142,7 +143,7 @@ double calibrate_share(const struct calibrate_bundle *bundle, double seconds_per
     if (bundle->num_pairs < 2) {
         return -1;
     }
-    double bytes = LONG_SECONDS / seconds_per_byte / LARGE_STREAM;
+    double bytes = STREAM_SECONDS / seconds_per_byte / LARGE_STREAM;
     struct calibrate_probe probe = {bundle->pairs, bundle->num_pairs,
                                     bytes > (double)LARGEST_BYTES ? LARGEST_BYTES : (size_t)bytes + 1, LARGE_STREAM,
                                     false};

@@ -117,13 +117,12 @@ static double stream(const struct order *order, int partner, bool sends)
     MPI_Request requests[MAX_MESSAGES];
     int bytes = (int)order->bytes;
     char *buffers = allocate(order->bytes * (size_t)order->count);
-    double start = 0;
+    double start = MPI_Wtime();
     for (int i = 0; i < order->count && !sends; i++) {
         MPI_Irecv(buffers + (size_t)i * order->bytes, bytes, MPI_BYTE, partner, TAG, MPI_COMM_WORLD, &requests[i]);
     }
     if (sends) {
         MPI_Recv(NULL, 0, MPI_BYTE, partner, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        start = MPI_Wtime();
     } else {
         MPI_Send(NULL, 0, MPI_BYTE, partner, TAG, MPI_COMM_WORLD);
     }

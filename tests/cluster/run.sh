@@ -57,6 +57,26 @@ AWK
     fi
 }
 
+# check_calibration NAME RANKS: the rates that pccl-calibrate finds are those of the links, to 15 %.
+check_calibration() {
+    local program=${PCCL_BUILD:-.}/installed/bin/pccl-calibrate
+    [ -e "$program" ] || program=${PCCL_BUILD:-.}/pccl-calibrate
+    cluster_fabric >"$CLUSTER_DIR/fabric.json"
+    start "$1" 60 "$plain_environment" -n "$2" -x LD_PRELOAD="$TEST_FOLDER/idle.so" \
+        "$program" -t "$CLUSTER_DIR/fabric.json"
+    judge_trouble=$(trouble)
+    wrong=$(awk -v mbit="$CLUSTER_RATE_MBIT" '
+        /"classes"/, /}$/ {
+            if (match($0, /"ps_per_mib": [0-9]+/)) {
+                rate = 1048576 / substr($0, RSTART + 14, RLENGTH - 14) * 1e12 / (mbit * 125000 * 1448 / 1514)
+                seen += /"origin": "measured"/
+                if (rate < 0.85 || rate > 1.15) print rate " times the rate of the links: " $0
+            }
+        }
+        END { if (!seen) print "nothing is measured" }' "$CLUSTER_DIR/fabric.json")
+    if [ -n "$judge_trouble$wrong" ]; then fail "$1" "$judge_trouble $wrong"; else pass "$1" "$start_seconds s"; fi
+}
+
 # on_network KIND COMMAND...: the network is taken down whatever the commands say.
 on_network() {
     if ! (set -e && cluster_up "$1" && declare -p CLUSTER_LINKS CLUSTER_KIND >"$CLUSTER_DIR/state") \
@@ -79,6 +99,7 @@ compare() {
 
 # Four ranks on each host.
 compare_many() {
+    check_calibration "calibrate-$1-4" 64
     check_links "links-$1-4" "$1" 4 allgather:16K allreduce:512K bcast:512K
 }
 
