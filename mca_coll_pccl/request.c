@@ -120,8 +120,33 @@ bool coll_pccl_request_start(struct coll_pccl_request *request, int *status)
     return false;
 }
 
+/* Open MPI 4.1 notes down datatypes of an alltoallw as many as the communicator of the request has neighbours, if it has
+ * a topology, which may be more than there are. What they are needed for is kept anyway (keep.c), so a communicator of
+ * one rank stands in: every call has a datatype. */
+static struct ompi_communicator_t *noted_comm(const struct coll_pccl_request *request)
+{
+    bool is_miscounted = !request->super.super.req_persistent && OMPI_COMM_IS_TOPO(request->comm) &&
+                         request->execution->bound.kind == COLL_PCCL_ALLTOALLW;
+    return is_miscounted ? MPI_COMM_SELF : request->comm;
+}
+
+/* Lets the MPI layer give back what it has noted down, after which errors may go to the right communicator. */
+static void restore_comm(struct coll_pccl_request *request)
+{
+    ompi_request_t *own = &request->super.super;
+    ompi_request_complete_fn_t give_back = own->req_complete_cb;
+    own->req_complete_cb = NULL;
+    if (give_back) {
+        give_back(own);
+    }
+    own->req_mpi_object.comm = request->comm;
+}
+
 static void complete(struct coll_pccl_request *request, int status)
 {
+    if (status != OMPI_SUCCESS) {
+        restore_comm(request);
+    }
     __atomic_store_n(&request->super.super.req_status.MPI_ERROR, status, __ATOMIC_RELEASE); /* see is_complete */
     ompi_request_complete(&request->super.super, true);
 }
@@ -190,7 +215,6 @@ struct coll_pccl_request *coll_pccl_request_create(struct ompi_communicator_t *c
     }
     OMPI_REQUEST_INIT(&request->super.super, persistent);
     request->super.super.req_free = free_request; /* the MPI layer may have replaced it */
-    request->super.super.req_mpi_object.comm = comm;
     request->super.super.req_status = ompi_status_empty;
     if (!persistent) {
         request->super.super.req_state = OMPI_REQUEST_ACTIVE;
@@ -198,6 +222,7 @@ struct coll_pccl_request *coll_pccl_request_create(struct ompi_communicator_t *c
     request->comm = comm;
     request->module = module;
     request->execution = execution;
+    request->super.super.req_mpi_object.comm = noted_comm(request);
     OBJ_RETAIN(comm);
     return request;
 }

@@ -213,11 +213,13 @@ static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *
 
 /* --- for the entries ------------------------------------------------------------------------------------------- */
 
-/* Whether Open MPI 4.1 hangs in legal calls: its gatherv and scatterv go by counts alone, so that one element of an
- * empty type at one end and none at the other leave one of them waiting. */
-static bool has_defective_default(enum coll_pccl_kind kind)
+/* Whether Open MPI 4.1 fails in legal calls. Its gatherv and scatterv go by counts alone, so that one element of an
+ * empty type at one end and none at the other leave one of them waiting. Its MPI_Ialltoallw reads as many datatypes as
+ * there are neighbours, and who serves that follows from the blocking calls. */
+static bool has_defective_default(enum coll_pccl_kind kind, const struct ompi_communicator_t *comm)
 {
-    return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV;
+    return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV ||
+           (kind == COLL_PCCL_ALLTOALLW && OMPI_COMM_IS_TOPO(comm));
 }
 
 /* Open MPI lets these calls not through at ranks that have nothing to send, so the others have nobody to confer with. A
@@ -232,7 +234,7 @@ static bool may_choose(struct coll_pccl_module *module, struct ompi_communicator
                        const struct coll_pccl_call *call)
 {
     if (coll_pccl_plan_refusal(module->group, call->kind) || module->group->num_ranks == 1 ||
-        has_defective_default(call->kind)) {
+        has_defective_default(call->kind, comm)) {
         return false;
     }
     if (!coll_pccl_can_confer(module, comm)) {

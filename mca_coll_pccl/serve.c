@@ -4,14 +4,17 @@
 #include "request.h"
 #include "select.h"
 
-/* Now and then a call sends synchronously; which calls need not be the same on all ranks. */
+/* Now and then a call sends synchronously; which calls need not be the same on all ranks. Threads that start persistent
+ * requests of one communicator at the same time may lose counts. */
 static mca_pml_base_send_mode_t send_mode(struct coll_pccl_group *group, enum coll_pccl_kind kind)
 {
-    if (coll_pccl_collectives[kind].one_way && ++group->calls == COLL_PCCL_FLOW_CALLS) {
-        group->calls = 0;
-        return MCA_PML_BASE_SEND_SYNCHRONOUS;
+    if (!coll_pccl_collectives[kind].one_way) {
+        return MCA_PML_BASE_SEND_STANDARD;
     }
-    return MCA_PML_BASE_SEND_STANDARD;
+    uint32_t calls = __atomic_load_n(&group->calls, __ATOMIC_RELAXED) + 1;
+    bool is_due = calls >= COLL_PCCL_FLOW_CALLS;
+    __atomic_store_n(&group->calls, is_due ? 0 : calls, __ATOMIC_RELAXED);
+    return is_due ? MCA_PML_BASE_SEND_SYNCHRONOUS : MCA_PML_BASE_SEND_STANDARD;
 }
 
 int coll_pccl_begin(struct coll_pccl_execution *execution, struct coll_pccl_module *module)
