@@ -120,8 +120,8 @@ bool coll_pccl_request_start(struct coll_pccl_request *request, int *status)
     return false;
 }
 
-/* Open MPI 4.1 notes down datatypes of an alltoallw as many as the communicator of the request has neighbours, if it has
- * a topology, which may be more than there are. What they are needed for is kept anyway (keep.c), so a communicator of
+/* Open MPI 4.1 notes down as many datatypes of an alltoallw as the communicator of the request has neighbours, if it
+ * has a topology, which may be more than there are. They are kept anyway (keep.c), so a communicator of
  * one rank stands in: every call has a datatype. */
 static struct ompi_communicator_t *noted_comm(const struct coll_pccl_request *request)
 {

@@ -299,6 +299,42 @@ static void open_grid(void)
     MPI_Comm_free(&grid);
 }
 
+/* alltoallw on a grid that has more neighbours than ranks: behind the datatypes of the ranks there is nothing. */
+static void typed_on_grid(void)
+{
+    enum { BLOCK = 32768 };
+    int extents[3] = {world_size, 1, 1}, closed[3] = {1, 1, 1}, counts[MAX_RANKS], places[MAX_RANKS];
+    size_t elements = (size_t)world_size * BLOCK;
+    int *mine = malloc(elements * sizeof(int)), *got = calloc(elements, sizeof(int));
+    MPI_Datatype *types = malloc((MAX_RANKS + 6) * sizeof *types), pairs;
+    MPI_Comm grid;
+    MPI_Cart_create(MPI_COMM_WORLD, 3, extents, closed, 0, &grid);
+    for (enum form form = BLOCKING; form < NUM_FORMS; form++) {
+        check_case("alltoallw on a closed grid of one row, %s", form_names[form]);
+        MPI_Type_contiguous(2, MPI_INT, &pairs);
+        MPI_Type_commit(&pairs);
+        memset(types, 0x55, (MAX_RANKS + 6) * sizeof *types); /* addresses of nothing */
+        for (int i = 0; i < world_size; i++) {
+            counts[i] = BLOCK / 2;
+            places[i] = i * BLOCK * (int)sizeof(int);
+            types[i] = pairs;
+            for (int j = 0; j < BLOCK; j++) {
+                mine[i * BLOCK + j] = world_rank * 1000 + i + form;
+            }
+        }
+        RUN(form, Alltoallw, Ialltoallw, mine, counts, places, types, got, counts, places, types, grid);
+        MPI_Type_free(&pairs);
+        for (int i = 0; i < world_size; i++) {
+            int expected = i * 1000 + world_rank + (int)form, last = got[(i + 1) * BLOCK - 1];
+            check_that(last == expected, "block %d ends with %d, expected %d", i, last, expected);
+        }
+    }
+    MPI_Comm_free(&grid);
+    free(types);
+    free(mine);
+    free(got);
+}
+
 /* Several neighbour exchanges under way, completed in another order, their communicator freed meanwhile. */
 static void freed_while_pending(void)
 {
@@ -390,6 +426,7 @@ const struct report form_reports[] = {
     {"alone in forms", alone_in_forms, true},
     {"closed dimensions", closed_dimensions, true},
     {"open grid", open_grid, false},
+    {"typed on a grid", typed_on_grid, true},
     {"freed while pending", freed_while_pending, true},
     {"rubbish with counts", rubbish_with_counts, false},
     {"persistent again and again", persistent_again_and_again, false},
