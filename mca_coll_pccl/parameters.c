@@ -92,7 +92,7 @@ static const struct parameter parameters[] = {
     {"keep_mib", &coll_pccl_parameters.keep_mib, NULL, 0, 1 << 20, DEFAULT_KEEP_MIB, OPAL_INFO_LVL_6,
      MCA_BASE_VAR_SCOPE_LOCAL,
      "MiB of temporary buffers that a process keeps from call to call (default 64). What goes beyond is allocated and "
-     "freed in each call."},
+     "freed in each call. Buffers of up to 64 KiB are not counted; they have a bound of 16 MiB of their own."},
     {"reproducible", &coll_pccl_parameters.reproducible, NULL, 0, 1, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
      "1: reductions combine their operands in an order that depends on nothing but the number of ranks, so that sums "
      "of floating-point numbers are the same, bit by bit, whatever the placement, topology, root and size. They may take "
