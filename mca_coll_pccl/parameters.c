@@ -94,11 +94,11 @@ static const struct parameter parameters[] = {
      "MiB of temporary buffers that a process keeps from call to call (default 64). What goes beyond is allocated and "
      "freed in each call. Buffers of up to 64 KiB are not counted; they have a bound of 16 MiB of their own."},
     {"reproducible", &coll_pccl_parameters.reproducible, NULL, 0, 1, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
-     "1: reductions combine their operands in an order that depends on nothing but the number of ranks, so that sums "
+     "With 1, reductions combine their operands in an order that depends on nothing but the number of ranks, so that sums "
      "of floating-point numbers are the same, bit by bit, whatever the placement, topology, root and size. They may take "
      "longer. 0 (default): in the order that is fastest. Must be the same on all ranks."},
     {"check", &coll_pccl_parameters.check, NULL, 0, 1, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
-     "1: before each blocking collective its ranks compare collective, root, size, counts, operator and datatype. Where "
+     "With 1, before each blocking collective its ranks compare collective, root, size, counts, operator and datatype. Where "
      "they differ, which would be a hang or wrong data, the call returns an error on all ranks, and a line names two "
      "ranks and what they have. For finding faults: every call costs one or two more. 0 (default): nothing is compared. "
      "Must be the same on all ranks."},
