@@ -105,7 +105,8 @@ tests_bench_synth_bench_SOURCES = \
 	tests/bench/measure.c \
 	tests/bench/reference.c \
 	tests/bench/report.c \
-	tests/bench/synth_bench.c
+	tests/bench/synth_bench.c \
+	tests/bench/usage.h
 tests_bench_synth_bench_LDADD = $(LDADD) -lm
 EXTRA_DIST += tests/bench/reference
 .PHONY: bench

@@ -9,14 +9,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/random.h"
 #include "pccl/place.h"
 #include "pccl/plan.h"
+#include "usage.h"
 
 #define PER_NODE 64
 #define MAX_MIB 64 /* of a rank of 64 nodes */
@@ -69,20 +68,6 @@ static uint32_t place_ranks(const struct job *job, struct pccl_place *places)
         places[j] = place;
     }
     return count;
-}
-
-static double cpu_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-static double peak_mib(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return (double)usage.ru_maxrss / 1024;
 }
 
 /* One plan, in a process of its own, so that peaks of memory are its own. Returns whether a requirement is missed. */
