@@ -73,7 +73,10 @@ add_host()
     add_pair "$host" manage head "m$1"
     in_netns head ip link set "m$1" master manage
     in_netns "$host" ip address add "10.200.0.$(($1 + 1))/24" dev manage
+    # Reno fills a link however late its acknowledgements come. BBR, which a machine may have as its default, takes those
+    # that queue behind data the other way for a slower path, and lets the link stand still until they come.
     in_netns "$host" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.tcp_slow_start_after_idle=0 \
+        net.ipv4.tcp_congestion_control=reno \
         net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
 }
 
