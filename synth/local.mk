@@ -126,6 +126,7 @@ libpcclsynth_la_SOURCES = \
 	synth/check/nearest.h \
 	synth/check/programs.h \
 	synth/check/simulate.c \
+	synth/check/structure.h \
 	synth/check/timeline.c \
 	synth/check/timeline.h \
 	synth/check/verify_exchange.c \
@@ -133,6 +134,7 @@ libpcclsynth_la_SOURCES = \
 	synth/check/verify_program.c \
 	synth/check/verify_races.c \
 	synth/check/verify_schedule.c \
+	synth/check/verify_structure.c \
 	synth/check/verify_values.c \
 	synth/import/fabric.c \
 	synth/import/fabric.h \
@@ -162,6 +164,7 @@ libpcclsynth_la_SOURCES = \
 	synth/io/topology_write.c \
 	synth/schedule/alltoall_program.c \
 	synth/schedule/batches.c \
+	synth/schedule/chunks.h \
 	synth/schedule/demand.c \
 	synth/schedule/exchange.c \
 	synth/schedule/ends.c \

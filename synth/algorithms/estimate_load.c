@@ -21,20 +21,10 @@ static bool is_hurried(const struct pccl__problem *problem)
     return problem->options.effort != PCCL_EFFORT_THOROUGH && problem->options.method == NULL;
 }
 
-/* Everyone to everyone, sampled at distances 1, 2, 4 ... round the ranks. */
-struct sample {
-    int64_t fixed_ps;         /* of the farthest */
-    int64_t rounds_ps_per_mib; /* what all rounds cost their busiest links, one round after the other */
-    int64_t total_ps_per_mib; /* what all rounds together cost the busiest link */
-    int64_t links;            /* of all messages of one rank together */
-    bool meets;               /* see struct pccl__volley */
-};
-
-static bool take_sample(struct pccl__meter *meter, struct sample *sample)
+static bool take_sample(struct pccl__meter *meter, struct pccl__sample *sample)
 {
     int64_t n = meter->problem->num_ranks, count = 0, links = 0;
     struct pccl__volley all = {0};
-    *sample = (struct sample){0};
     for (uint32_t distance = 1; distance < n; distance *= 2, count++) {
         struct pccl__volley volley;
         if (!pccl__meter_shift(meter, distance, &volley)) {
@@ -58,6 +48,20 @@ static bool take_sample(struct pccl__meter *meter, struct sample *sample)
     return true;
 }
 
+/* NULL when out of memory, or if a pair has no route. */
+static const struct pccl__sample *find_sample(const struct pccl__problem *problem)
+{
+    struct pccl__sample *sample =
+        &pccl__problem_memo(problem)->samples[PCCL__VARIANT_ORDER(problem->variant)];
+    if (!sample->taken) {
+        struct pccl__meter meter;
+        *sample = (struct pccl__sample){.taken = true};
+        sample->complete = pccl__meter_open(&meter, problem) && take_sample(&meter, sample);
+        pccl__meter_close(&meter);
+    }
+    return sample->complete ? sample : NULL;
+}
+
 /* What the busiest link has to carry, as sampled; in an all-to-all on a mesh at least what crosses the middle. */
 static int64_t find_transfer_ps(const struct pccl__problem *problem, int64_t ps_per_mib)
 {
@@ -69,19 +73,15 @@ static int64_t find_transfer_ps(const struct pccl__problem *problem, int64_t ps_
 /* Rounds overlap, so what counts is the busiest resource over all of them. */
 int64_t pccl__estimate_spread(const struct pccl__problem *problem, uint32_t pieces)
 {
-    struct pccl__meter meter;
-    struct sample sample;
-    int64_t total = -1;
-    if (pccl__meter_open(&meter, problem) && take_sample(&meter, &sample)) {
-        int64_t transfer = find_transfer_ps(problem, sample.rounds_ps_per_mib);
-        int64_t busy = pccl__overheads_ps(problem) * (problem->num_ranks - 1) * pieces;
-        bool gathers = problem->collective != PCCL_ALLTOALL; /* there, senders change whatever is done */
-        transfer = pccl__add_ps(transfer, pccl__handover_ps(gathers && sample.meets, transfer));
-        total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
-        total = (uint64_t)sample.links * problem->num_ranks > MOST_HOPS ? -1 : total; /* the routes of all pairs */
+    const struct pccl__sample *sample = find_sample(problem);
+    if (sample == NULL || (uint64_t)sample->links * problem->num_ranks > MOST_HOPS) { /* the routes of all pairs */
+        return -1;
     }
-    pccl__meter_close(&meter);
-    return pccl__meter_gather(problem, total);
+    int64_t transfer = find_transfer_ps(problem, sample->rounds_ps_per_mib);
+    int64_t busy = pccl__overheads_ps(problem) * (problem->num_ranks - 1) * pieces;
+    bool gathers = problem->collective != PCCL_ALLTOALL; /* there, senders change whatever is done */
+    transfer = pccl__add_ps(transfer, pccl__handover_ps(gathers && sample->meets, transfer));
+    return pccl__meter_gather(problem, pccl__add_ps(sample->fixed_ps, transfer > busy ? transfer : busy));
 }
 
 /* Picoseconds that a MiB takes over all links of one direction at a device together; links that share one capacity
@@ -198,20 +198,17 @@ int64_t pccl__estimate_multicast(const struct pccl__problem *problem, uint32_t p
  * ranks together. Ranks without routes to each other are worth a try through relays: 0. */
 static int64_t estimate_exchange_of_all(const struct pccl__problem *problem, uint64_t *hops)
 {
-    struct pccl__meter meter;
-    struct sample sample;
-    int64_t total = 0;
+    const struct pccl__sample *sample = find_sample(problem);
     *hops = 0;
-    if (pccl__meter_open(&meter, problem) && take_sample(&meter, &sample)) {
-        bool relays = problem->topology->num_vertices == problem->topology->num_devices;
-        int64_t sends = relays ? sample.links : problem->num_ranks - 1;
-        int64_t transfer = find_transfer_ps(problem, sample.total_ps_per_mib);
-        int64_t busy = pccl__overheads_ps(problem) * sends;
-        total = pccl__add_ps(sample.fixed_ps, transfer > busy ? transfer : busy);
-        *hops = (uint64_t)sends * problem->num_ranks;
+    if (sample == NULL) {
+        return 0;
     }
-    pccl__meter_close(&meter);
-    return total;
+    bool relays = problem->topology->num_vertices == problem->topology->num_devices;
+    int64_t sends = relays ? sample->links : problem->num_ranks - 1;
+    int64_t transfer = find_transfer_ps(problem, sample->total_ps_per_mib);
+    int64_t busy = pccl__overheads_ps(problem) * sends;
+    *hops = (uint64_t)sends * problem->num_ranks;
+    return pccl__add_ps(sample->fixed_ps, transfer > busy ? transfer : busy);
 }
 
 /* The root's own bandwidth and CPU. */

@@ -5,6 +5,7 @@
 #include "algorithms/portfolio.h"
 #include "base/array.h"
 #include "base/error.h"
+#include "schedule/chunks.h"
 
 struct turn {
     int64_t taken_over_ps; /* time of all messages that did not follow one of the same sender */
@@ -15,7 +16,7 @@ static int64_t message_bytes(const struct pccl_schedule *schedule, const struct 
 {
     uint32_t count;
     int64_t bytes = 0;
-    const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
+    const uint32_t *chunks = pccl__message_chunks(schedule, message, &count);
     for (uint32_t i = 0; i < count; i++) {
         bytes = pccl__add_ps(bytes, schedule->demand->chunks[chunks[i]].bytes);
     }

@@ -30,10 +30,22 @@ struct pccl__descent {
     uint32_t fan_out;
 };
 
-/* The tree measured last: forecasts for other numbers of pieces need not measure it again. */
+/* Everyone to everyone, sampled at distances 1, 2, 4 ... round the ranks. */
+struct pccl__sample {
+    int64_t fixed_ps;          /* of the farthest */
+    int64_t rounds_ps_per_mib; /* what all rounds cost their busiest links, one round after the other */
+    int64_t total_ps_per_mib;  /* what all rounds together cost the busiest link */
+    int64_t links;             /* of all messages of one rank together */
+    bool meets;                /* see struct pccl__volley */
+    bool taken, complete;      /* complete: all pairs have a route */
+};
+
+/* What need not be measured again: the last tree, for other numbers of pieces; everyone to everyone, for other methods
+ * that lay the ranks in the same order. */
 struct pccl__memo {
-    uint32_t variant; /* plus 1; 0: none yet */
+    uint32_t variant; /* of the tree, plus 1; 0: none yet */
     struct pccl__descent down, parcels;
+    struct pccl__sample samples[2]; /* by enum pccl__order */
 };
 struct pccl__memo *pccl__problem_memo(const struct pccl__problem *problem);
 

@@ -5,7 +5,6 @@
 
 #include "base/array.h"
 #include "base/bitset.h"
-#include "pccl/topology.h"
 
 void pccl__expressions_free(struct pccl__expressions *expressions)
 {
@@ -66,13 +65,10 @@ static uint64_t set_word(const struct pccl__expressions *expressions, const stru
     return word == last ? bits << (63 - node->high % 64) >> (63 - node->high % 64) : bits;
 }
 
-uint32_t pccl__expressions_overlap(const struct pccl__expressions *expressions, uint32_t a, uint32_t b)
+uint32_t pccl__expressions_overlap_sets(const struct pccl__expressions *expressions, uint32_t a, uint32_t b)
 {
     const struct pccl__expression *x = &expressions->nodes[a], *y = &expressions->nodes[b];
     uint32_t low = x->low > y->low ? x->low : y->low, high = x->high < y->high ? x->high : y->high;
-    if (low > high) {
-        return PCCL_NONE;
-    }
     if ((x->low ^ y->high) < 64 && (y->low ^ x->high) < 64 && ((x->bits & y->bits) == 0)) {
         return PCCL_NONE; /* both lie in one word */
     }

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "pccl/topology.h"
+
 struct pccl__expression {
     uint32_t chunk;
     uint32_t left, right; /* operands; PCCL_NONE in a single contribution */
@@ -34,8 +36,14 @@ void pccl__expressions_reset(struct pccl__expressions *expressions, uint32_t kep
 /* A new node for a contribution (made once each); PCCL_NONE when out of memory. */
 uint32_t pccl__expressions_leaf(struct pccl__expressions *expressions, uint32_t chunk, uint32_t position);
 
+uint32_t pccl__expressions_overlap_sets(const struct pccl__expressions *expressions, uint32_t a, uint32_t b);
 /* The lowest position that two expressions have in common, or PCCL_NONE. */
-uint32_t pccl__expressions_overlap(const struct pccl__expressions *expressions, uint32_t a, uint32_t b);
+static inline uint32_t pccl__expressions_overlap(const struct pccl__expressions *expressions, uint32_t a, uint32_t b)
+{
+    const struct pccl__expression *x = &expressions->nodes[a], *y = &expressions->nodes[b];
+    bool apart = x->high < y->low || y->high < x->low;
+    return apart ? PCCL_NONE : pccl__expressions_overlap_sets(expressions, a, b);
+}
 
 /* Whether it combines the first `count` positions and no others. */
 bool pccl__expressions_is_prefix(const struct pccl__expressions *expressions, uint32_t number, uint32_t count);

@@ -7,7 +7,9 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "check/timeline.h"
+#include "schedule/chunks.h"
 
+#define FEW_ARRIVALS 16
 #define LATEST_PS (INT64_MAX / 4) /* no time may be later: sums of a few still fit */
 
 /* A path with all that a message over it needs at hand. */
@@ -49,7 +51,8 @@ struct simulator {
     int64_t *capacity_free_ps;          /* [num_capacities] */
     struct pccl__timeline *cpus;        /* [num_ends] */
     bool barrier;                       /* a message waits for all that its sender received, whatever it carries */
-    int64_t *ready_ps;                  /* [num_ends * num_chunks] (barrier: [num_ends]), NULL if whereabouts do */
+    uint32_t num_states;                /* of a vertex: num_chunks, or 1 for a barrier */
+    int64_t *ready_ps;                  /* [num_ends * num_states], NULL if whereabouts do */
     struct whereabouts *whereabouts;    /* [num_chunks] if all chunks have one source and one target, else NULL */
     int64_t *finish_ps;                 /* of the messages of one step, or the caller's array for all */
     struct arrival *arrivals;           /* of one step */
@@ -155,8 +158,8 @@ static int prepare_state(struct simulator *simulator)
         }
     } else {
         simulator->barrier = demand->collective == PCCL_BARRIER;
-        simulator->ready_ps =
-            pccl__array_new(simulator->num_ends, (simulator->barrier ? 1 : demand->num_chunks) * sizeof(int64_t));
+        simulator->num_states = simulator->barrier ? 1 : demand->num_chunks;
+        simulator->ready_ps = pccl__array_new(simulator->num_ends, simulator->num_states * sizeof(int64_t));
         complete = complete && simulator->ready_ps != NULL;
     }
     return complete ? 0 : pccl__fail_memory(simulator->error);
@@ -194,38 +197,40 @@ static int prepare_steps(struct simulator *simulator, bool keep_finish)
 
 /* --- one step ----------------------------------------------------------------------------------------------------- */
 
-/* Since when a vertex has a chunk, where that is kept for each of them. */
-static int64_t *find_ready_ps(const struct simulator *simulator, uint32_t end, uint32_t chunk)
+/* Since when a vertex has each chunk, where that is kept for each of them. */
+static int64_t *find_states(const struct simulator *simulator, uint32_t end)
 {
-    size_t cell = simulator->barrier ? end : (size_t)end * simulator->schedule->demand->num_chunks + chunk;
-    return &simulator->ready_ps[cell];
+    return simulator->ready_ps + (size_t)end * simulator->num_states;
+}
+
+/* Only the last place of a chunk is remembered. From an earlier one it can go at once if that is its source; otherwise
+ * the later time stands in, which is never too early. */
+static int64_t find_unicast_ready(const struct simulator *simulator, uint32_t end, uint32_t chunk)
+{
+    const struct pccl_demand *demand = simulator->schedule->demand;
+    const struct whereabouts *where = &simulator->whereabouts[chunk];
+    bool at_source = demand->devices[demand->holders[demand->chunks[chunk].first_source]] == simulator->vertex[end];
+    return where->end == end || !at_source ? where->since_ps : 0;
 }
 
 /* When the sender has all that the message carries; *bytes: how much that is. */
 static int64_t find_ready(const struct simulator *simulator, const struct pccl_message *message, uint32_t end,
                           int64_t *bytes)
 {
-    const struct pccl_demand *demand = simulator->schedule->demand;
+    const struct pccl_chunk *about = simulator->schedule->demand->chunks;
+    const int64_t *states = simulator->ready_ps != NULL ? find_states(simulator, end) : NULL;
     uint32_t count;
-    const uint32_t *chunks = pccl_message_chunks(simulator->schedule, message, &count);
-    int64_t ready_ps = 0;
-    *bytes = 0;
+    const uint32_t *chunks = pccl__message_chunks(simulator->schedule, message, &count);
+    int64_t ready_ps = 0, sum = 0;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t chunk = chunks[i];
-        int64_t chunk_ps;
-        if (simulator->ready_ps != NULL) {
-            chunk_ps = *find_ready_ps(simulator, end, chunk);
-        } else {
-            /* Only the last place is remembered. From an earlier one the chunk can go at once if that is its source;
-             * otherwise the later time stands in, which is never too early. */
-            const struct whereabouts *where = &simulator->whereabouts[chunk];
-            bool at_source =
-                demand->devices[demand->holders[demand->chunks[chunk].first_source]] == simulator->vertex[end];
-            chunk_ps = where->end == end || !at_source ? where->since_ps : 0;
-        }
+        int64_t chunk_ps = states == NULL         ? find_unicast_ready(simulator, end, chunk)
+                           : simulator->barrier ? states[0]
+                                                  : states[chunk];
         ready_ps = chunk_ps > ready_ps ? chunk_ps : ready_ps;
-        *bytes = *bytes > INT64_MAX - demand->chunks[chunk].bytes ? INT64_MAX : *bytes + demand->chunks[chunk].bytes;
+        sum = sum > INT64_MAX - about[chunk].bytes ? INT64_MAX : sum + about[chunk].bytes;
     }
+    *bytes = sum;
     return ready_ps;
 }
 
@@ -289,6 +294,23 @@ static int compare_arrivals(const void *left, const void *right)
     return a->message < b->message ? -1 : a->message > b->message;
 }
 
+/* As qsort, whose preparations take longer than sorting a few. */
+static void sort_arrivals(struct arrival *arrivals, uint32_t count)
+{
+    if (count > FEW_ARRIVALS) {
+        qsort(arrivals, count, sizeof *arrivals, compare_arrivals);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        struct arrival moving = arrivals[i];
+        uint32_t at = i;
+        for (; at > 0 && compare_arrivals(&moving, &arrivals[at - 1]) < 0; at--) {
+            arrivals[at] = arrivals[at - 1];
+        }
+        arrivals[at] = moving;
+    }
+}
+
 /* Lists what arrived in a step at CPUs that it costs time, by receiver; returns how many receivers[] there are. Those
  * of receivers[i] end at ends[receivers[i]] in arrivals[], where those of receivers[i + 1] begin. */
 static uint32_t sort_by_receiver(struct simulator *simulator, uint32_t first, uint32_t end, const int64_t *arrival_ps)
@@ -322,9 +344,7 @@ static int receive_messages(struct simulator *simulator, uint32_t first, uint32_
     for (uint32_t i = 0; i < num_receivers; i++) {
         uint32_t target = simulator->receivers[i], last = simulator->arrival_ends[target];
         int64_t begin_ps;
-        if (last - begin > 1) {
-            qsort(simulator->arrivals + begin, last - begin, sizeof *simulator->arrivals, compare_arrivals);
-        }
+        sort_arrivals(simulator->arrivals + begin, last - begin);
         for (; begin < last; begin++) {
             const struct arrival *arrival = &simulator->arrivals[begin];
             uint32_t path = simulator->schedule->messages[arrival->message].path;
@@ -343,15 +363,21 @@ static int receive_messages(struct simulator *simulator, uint32_t first, uint32_
 static void deliver(struct simulator *simulator, const struct pccl_message *message, int64_t finish_ps)
 {
     uint32_t count, end = simulator->routes[message->path].target;
-    const uint32_t *chunks = pccl_message_chunks(simulator->schedule, message, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (simulator->ready_ps != NULL) {
-            int64_t *ready_ps = find_ready_ps(simulator, end, chunks[i]);
-            bool replaces = !message->reduce && !simulator->barrier;
-            *ready_ps = finish_ps > *ready_ps || replaces ? finish_ps : *ready_ps;
-        } else {
+    const uint32_t *chunks = pccl__message_chunks(simulator->schedule, message, &count);
+    if (simulator->ready_ps == NULL) {
+        for (uint32_t i = 0; i < count; i++) {
             simulator->whereabouts[chunks[i]] = (struct whereabouts){finish_ps, end};
         }
+        return;
+    }
+    int64_t *states = find_states(simulator, end);
+    if (simulator->barrier) {
+        states[0] = finish_ps > states[0] ? finish_ps : states[0];
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t *ready_ps = &states[chunks[i]];
+        *ready_ps = finish_ps > *ready_ps || !message->reduce ? finish_ps : *ready_ps;
     }
 }
 

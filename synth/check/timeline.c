@@ -1,5 +1,6 @@
 #include "check/timeline.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,22 +12,24 @@
 /* Makes one gap into none, one or two: all but what is taken. */
 static int take_from_gap(struct pccl__timeline *timeline, uint32_t number, int64_t begin_ps, int64_t end_ps)
 {
-    struct pccl__gap before = {timeline->gaps[number].begin_ps, begin_ps};
-    struct pccl__gap after = {end_ps, timeline->gaps[number].end_ps};
-    uint32_t count = (before.begin_ps < before.end_ps) + (after.begin_ps < after.end_ps);
-    struct pccl__gap *gaps =
-        pccl__array_grow(timeline->gaps, &timeline->gap_room, (uint64_t)timeline->num_gaps + 1, sizeof *gaps);
-    if (gaps == NULL) {
-        return PCCL_ERR_MEMORY;
-    }
-    timeline->gaps = gaps;
-    memmove(gaps + number + count, gaps + number + 1, (timeline->num_gaps - number - 1) * sizeof *gaps);
-    timeline->num_gaps = timeline->num_gaps + count - 1;
-    if (before.begin_ps < before.end_ps) {
-        gaps[number++] = before;
-    }
-    if (after.begin_ps < after.end_ps) {
-        gaps[number] = after;
+    struct pccl__gap *gap = &timeline->gaps[number], after = {end_ps, gap->end_ps};
+    bool before_stays = gap->begin_ps < begin_ps, after_stays = after.begin_ps < after.end_ps;
+    if (before_stays && after_stays) {
+        struct pccl__gap *gaps =
+            pccl__array_grow(timeline->gaps, &timeline->gap_room, (uint64_t)timeline->num_gaps + 1, sizeof *gaps);
+        if (gaps == NULL) {
+            return PCCL_ERR_MEMORY;
+        }
+        timeline->gaps = gaps;
+        memmove(gaps + number + 1, gaps + number, (timeline->num_gaps++ - number) * sizeof *gaps);
+        gaps[number].end_ps = begin_ps;
+        gaps[number + 1] = after;
+    } else if (before_stays) {
+        gap->end_ps = begin_ps;
+    } else if (after_stays) {
+        *gap = after;
+    } else {
+        memmove(gap, gap + 1, (--timeline->num_gaps - number) * sizeof *gap);
     }
     return 0;
 }

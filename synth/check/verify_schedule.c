@@ -1,5 +1,5 @@
-/* Replays a schedule chunk by chunk: chunks do not influence each other, so a pass over the messages of one chunk needs
- * no more than one value per vertex, however many chunks there are. */
+/* Replays a schedule block by block of chunks: chunks do not influence each other, so a pass over the messages that
+ * carry some of a block needs no more than a value per vertex and chunk of the block, however many chunks there are. */
 #include "pccl/verify.h"
 
 #include <stdlib.h>
@@ -8,216 +8,164 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "check/fixed_tree.h"
+#include "check/structure.h"
+#include "schedule/chunks.h"
 
-/* A value: what a vertex holds of the chunk at hand. Plain chunks: HELD; reductions: an expression. */
+#define MOST_HOLDINGS (1u << 14) /* of a block that has several chunks: few enough to stay in the processor's cache */
+
+/* What a vertex holds of a chunk. Plain chunks: HELD; reductions: an expression. */
 #define HELD 0
+
+struct holding {
+    uint32_t stamp; /* of the block that value is about: those of other blocks need not be cleared */
+    uint32_t value;
+};
 
 struct replay {
     const struct pccl_topology *topology;
     const struct pccl_schedule *schedule;
     struct pccl_error *error;
-    uint32_t *rank;        /* [num_vertices] rank of a device, PCCL_NONE outside the group */
-    uint32_t *first_entry; /* [num_chunks + 2] into entries */
-    uint32_t *entries;     /* message numbers by chunk, ascending */
-    uint32_t *value;       /* [num_vertices] */
-    uint32_t *owner;       /* [num_vertices] chunk that value is about, plus 1 */
-    uint32_t *carried;     /* values that the messages of one step carry */
-    uint32_t carried_room;
+    uint32_t *rank;            /* [num_vertices] rank of a device, PCCL_NONE outside the group */
+    uint32_t block_log;        /* a block has 2^block_log chunks */
+    uint32_t num_blocks;
+    uint32_t first_chunk;      /* of the block at hand */
+    uint32_t stamp;            /* its number, plus 1 */
+    struct holding *holdings;  /* [num_vertices << block_log] */
+    uint32_t *first_entry;     /* [num_blocks + 2] into entries; NULL if there is one block, of all messages */
+    uint32_t *entries;         /* numbers of the messages that carry chunks of a block, ascending */
+    uint32_t *carried;         /* values that the messages of one step carry */
+    uint32_t num_carried, carried_room;
     struct pccl__expressions expressions;
     uint32_t num_leaves; /* its first so many nodes are contributions, which are the same for every chunk */
+    uint32_t held, brought, combined; /* what was combined last: the chunks of a message are mostly alike */
     struct pccl__fixed_tree tree; /* of a reproducible demand */
 };
 
-/* --- structure ---------------------------------------------------------------------------------------------------- */
+/* --- messages by block -------------------------------------------------------------------------------------------- */
 
-static int check_end(const struct replay *replay, uint32_t path, uint32_t vertex, bool relays)
+static void choose_blocks(struct replay *replay)
 {
-    const struct pccl_topology *topology = replay->topology;
-    if (vertex < topology->num_devices) {
-        if (replay->rank[vertex] != PCCL_NONE || relays) {
-            return 0;
-        }
-        return pccl__fail(replay->error, PCCL_ERR_VERIFY,
-                          "path %u ends at device %u (%s), which is outside the process group; relays are not allowed",
-                          path, vertex, topology->vertices[vertex].name);
+    uint32_t num_chunks = replay->schedule->demand->num_chunks;
+    while (num_chunks > 1 && (num_chunks - 1) >> replay->block_log != 0 &&
+           (uint64_t)replay->topology->num_vertices << (replay->block_log + 1) <= MOST_HOLDINGS) {
+        replay->block_log++;
     }
-    if (topology->vertices[vertex].multicast) {
+    replay->num_blocks = (uint32_t)(((uint64_t)num_chunks + (1u << replay->block_log) - 1) >> replay->block_log);
+}
+
+/* Counts the blocks of which a message carries chunks in next[block], or puts the message there if entries are given. */
+static void enter_message(const struct replay *replay, uint32_t number, uint32_t *next, uint32_t *entries)
+{
+    uint32_t count, previous = PCCL_NONE;
+    const uint32_t *chunks = pccl__message_chunks(replay->schedule, &replay->schedule->messages[number], &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t block = chunks[i] >> replay->block_log;
+        if (block != previous && entries != NULL) {
+            entries[next[block]] = number;
+        }
+        next[block] += block != previous;
+        previous = block;
+    }
+}
+
+static int sort_by_block(struct replay *replay)
+{
+    const struct pccl_schedule *schedule = replay->schedule;
+    uint64_t total = 0;
+    if (replay->num_blocks <= 1) {
         return 0;
     }
-    return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u ends at switch %u (%s), which can only forward", path,
-                      vertex, topology->vertices[vertex].name);
-}
-
-static int check_path(const struct replay *replay, uint32_t number, bool relays)
-{
-    const struct pccl_topology *topology = replay->topology;
-    const struct pccl_schedule *schedule = replay->schedule;
-    const struct pccl_path *path = &schedule->paths[number];
-    if (path->num_links == 0 || (uint64_t)path->first_link + path->num_links > schedule->num_path_links) {
-        return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u has %u links from entry %u of a list of %u", number,
-                          path->num_links, path->first_link, schedule->num_path_links);
-    }
-    uint32_t vertex = path->source;
-    for (uint32_t i = 0; i < path->num_links; i++) {
-        uint32_t link = schedule->path_links[path->first_link + i];
-        if (link >= topology->num_links) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u uses link %u; the topology has %u links", number,
-                              link, topology->num_links);
-        }
-        if (topology->links[link].source != vertex) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "path %u is broken: link %u leaves vertex %u, not %u",
-                              number, link, topology->links[link].source, vertex);
-        }
-        if (i > 0 && vertex < topology->num_devices && !pccl_topology_devices_forward(topology)) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY,
-                              "path %u runs through device %u (%s), which does not forward", number, vertex,
-                              topology->vertices[vertex].name);
-        }
-        vertex = topology->links[link].target;
-    }
-    if (vertex != path->target || path->source == path->target) {
-        return pccl__fail(replay->error, PCCL_ERR_VERIFY,
-                          "path %u should lead from vertex %u to another, %u, but ends at %u", number, path->source,
-                          path->target, vertex);
-    }
-    int status = check_end(replay, number, path->source, relays);
-    return status != 0 ? status : check_end(replay, number, path->target, relays);
-}
-
-static bool list_exists(const struct pccl_schedule *schedule, uint32_t number)
-{
-    return number < schedule->num_lists && schedule->lists[number].count > 0 &&
-           (uint64_t)schedule->lists[number].first + schedule->lists[number].count <= schedule->num_list_chunks;
-}
-
-static int check_message(const struct replay *replay, uint32_t number)
-{
-    const struct pccl_schedule *schedule = replay->schedule;
-    const struct pccl_message *message = &schedule->messages[number];
-    struct pccl_error *error = replay->error;
-    if (number > 0 && message->step < schedule->messages[number - 1].step) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u has step %u after step %u; messages are sorted by step",
-                          number, message->step, schedule->messages[number - 1].step);
-    }
-    if (message->path >= schedule->num_paths) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u uses path %u of %u", number, message->path,
-                          schedule->num_paths);
-    }
-    if (message->reduce && !schedule->demand->reduces) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u combines, but nothing is to be reduced", number);
-    }
-    if (message->reduce && schedule->paths[message->path].target >= replay->topology->num_devices) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u combines at a switch", number);
-    }
-    if (message->list && !list_exists(schedule, message->payload)) {
-        return pccl__fail(error, PCCL_ERR_VERIFY, "message %u has chunk list %u, which does not exist or is empty",
-                          number, message->payload);
-    }
-    uint32_t count;
-    const uint32_t *chunks = pccl_message_chunks(schedule, message, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (chunks[i] >= schedule->demand->num_chunks || (i > 0 && chunks[i] <= chunks[i - 1])) {
-            return pccl__fail(error, PCCL_ERR_VERIFY,
-                              "message %u carries chunk %u at position %u; different chunks below %u in "
-                              "ascending order are expected",
-                              number, chunks[i], i, schedule->demand->num_chunks);
-        }
-    }
-    return 0;
-}
-
-/* Everything that later passes rely on to stay within their arrays. */
-static int check_structure(const struct replay *replay, bool relays)
-{
-    const struct pccl_schedule *schedule = replay->schedule;
-    int status = 0;
-    for (uint32_t i = 0; i < schedule->num_paths && status == 0; i++) {
-        status = check_path(replay, i, relays);
-    }
-    for (uint32_t i = 0; i < schedule->num_messages && status == 0; i++) {
-        status = check_message(replay, i);
-    }
-    return status;
-}
-
-/* --- messages by chunk -------------------------------------------------------------------------------------------- */
-
-static int sort_by_chunk(struct replay *replay)
-{
-    const struct pccl_schedule *schedule = replay->schedule;
-    uint32_t num_chunks = schedule->demand->num_chunks, count;
-    uint32_t *first = replay->first_entry = pccl__array_new((size_t)num_chunks + 2, sizeof *first);
+    uint32_t *first = replay->first_entry = pccl__array_new((size_t)replay->num_blocks + 2, sizeof *first);
     if (first == NULL) {
         return pccl__fail_memory(replay->error);
     }
-    uint64_t total = 0;
     for (uint32_t i = 0; i < schedule->num_messages; i++) {
-        const uint32_t *chunks = pccl_message_chunks(schedule, &schedule->messages[i], &count);
-        for (uint32_t j = 0; j < count; j++) {
-            first[chunks[j] + 2]++;
-        }
-        total += count;
+        enter_message(replay, i, first + 2, NULL);
+    }
+    for (uint32_t i = 0; i < replay->num_blocks; i++) {
+        total += first[i + 2];
+        first[i + 2] = (uint32_t)total;
     }
     if (total >= UINT32_MAX) {
         return pccl__fail(replay->error, PCCL_ERR_OVERFLOW,
                           "the schedule carries chunks %llu times; at most 2^32-1 can be verified",
                           (unsigned long long)total);
     }
-    for (uint32_t i = 0; i <= num_chunks; i++) {
-        first[i + 1] += first[i];
-    }
     replay->entries = pccl__array_new((size_t)total, sizeof *replay->entries);
     if (replay->entries == NULL) {
         return pccl__fail_memory(replay->error);
     }
     for (uint32_t i = 0; i < schedule->num_messages; i++) {
-        const uint32_t *chunks = pccl_message_chunks(schedule, &schedule->messages[i], &count);
-        for (uint32_t j = 0; j < count; j++) {
-            replay->entries[first[chunks[j] + 1]++] = i;
-        }
+        enter_message(replay, i, first + 1, replay->entries);
     }
     return 0;
 }
 
+/* Number i among the messages of the block at hand. */
+static uint32_t message_at(const struct replay *replay, uint32_t i)
+{
+    return replay->entries != NULL ? replay->entries[i] : i;
+}
+
+/* The chunks of the block at hand that a message carries. */
+static const uint32_t *find_section(const struct replay *replay, uint32_t number, uint32_t *count)
+{
+    uint32_t begin = 0, end;
+    const uint32_t *chunks = pccl__message_chunks(replay->schedule, &replay->schedule->messages[number], &end);
+    if (replay->entries != NULL && end > 1) {
+        uint32_t high = end, block = replay->first_chunk >> replay->block_log;
+        while (begin < high) {
+            uint32_t middle = begin + (high - begin) / 2;
+            if (chunks[middle] < replay->first_chunk) {
+                begin = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        for (high = begin; high < end && chunks[high] >> replay->block_log == block;) {
+            high++;
+        }
+        end = high;
+    }
+    *count = end - begin;
+    return chunks + begin;
+}
+
 /* --- replay ------------------------------------------------------------------------------------------------------- */
+
+/* What a vertex holds of the chunks of the block, the first one's first. */
+static struct holding *holdings_of(const struct replay *replay, uint32_t vertex)
+{
+    return replay->holdings + ((size_t)vertex << replay->block_log);
+}
 
 static uint32_t value_at(const struct replay *replay, uint32_t chunk, uint32_t vertex)
 {
-    return replay->owner[vertex] == chunk + 1 ? replay->value[vertex] : PCCL_NONE;
-}
-
-static void set_value(struct replay *replay, uint32_t chunk, uint32_t vertex, uint32_t value)
-{
-    replay->owner[vertex] = chunk + 1;
-    replay->value[vertex] = value;
+    struct holding holding = holdings_of(replay, vertex)[chunk - replay->first_chunk];
+    return holding.stamp == replay->stamp ? holding.value : PCCL_NONE;
 }
 
 static int start_chunk(struct replay *replay, uint32_t number)
 {
     const struct pccl_demand *demand = replay->schedule->demand;
     const struct pccl_chunk *chunk = &demand->chunks[number];
-    uint32_t kept = replay->num_leaves < chunk->num_sources ? replay->num_leaves : chunk->num_sources;
-    if (demand->reduces) {
-        pccl__expressions_reset(&replay->expressions, kept);
-        replay->num_leaves = chunk->num_sources;
-    }
-    for (uint32_t i = 0; i < chunk->num_sources; i++) {
-        uint32_t value = !demand->reduces ? HELD
-                         : i < kept       ? i
-                                          : pccl__expressions_leaf(&replay->expressions, number, i);
-        if (value == PCCL_NONE) {
+    for (; demand->reduces && replay->num_leaves < chunk->num_sources; replay->num_leaves++) {
+        if (pccl__expressions_leaf(&replay->expressions, number, replay->num_leaves) == PCCL_NONE) {
             return pccl__fail_memory(replay->error);
         }
-        if (demand->collective != PCCL_EXSCAN) {
-            set_value(replay, number, demand->devices[demand->holders[chunk->first_source + i]], value);
-        }
+    }
+    for (uint32_t i = 0; i < chunk->num_sources && demand->collective != PCCL_EXSCAN; i++) {
+        uint32_t device = demand->devices[demand->holders[chunk->first_source + i]];
+        holdings_of(replay, device)[number - replay->first_chunk] =
+            (struct holding){replay->stamp, demand->reduces ? i : HELD};
     }
     return 0;
 }
 
-/* Combines what a message brings with what its receiver has, or what its sender has with its own contribution. */
+/* Combines what a message brings with what its receiver has, or what its sender has with its own contribution: in
+ * replay->combined. */
 static int combine(struct replay *replay, uint32_t message, uint32_t chunk, uint32_t vertex, uint32_t held,
-                   uint32_t brought, uint32_t *value)
+                   uint32_t brought)
 {
     struct pccl__expressions *expressions = &replay->expressions;
     const struct pccl_demand *demand = replay->schedule->demand;
@@ -234,85 +182,141 @@ static int combine(struct replay *replay, uint32_t message, uint32_t chunk, uint
                           "message %u combines operands of chunk %u at vertex %u that are not neighbours in rank order",
                           message, chunk, vertex);
     }
-    *value = pccl__expressions_combine(expressions, left, right);
-    return *value != PCCL_NONE ? 0 : pccl__fail_memory(replay->error);
+    replay->combined = pccl__expressions_combine(expressions, left, right);
+    replay->held = held;
+    replay->brought = brought;
+    return replay->combined != PCCL_NONE ? 0 : pccl__fail_memory(replay->error);
 }
 
-/* What a message carries of the chunk: its sender's state; in an exscan together with the sender's contribution, which
- * is the leaf at its rank. */
-static int carry(struct replay *replay, uint32_t message, uint32_t chunk, uint32_t vertex, uint32_t *value)
+/* What a message of an exscan carries: its sender's state together with the sender's contribution, which is the leaf at
+ * its rank. */
+static int add_own(struct replay *replay, uint32_t message, uint32_t chunk, uint32_t vertex, uint32_t *value)
 {
-    const struct pccl_demand *demand = replay->schedule->demand;
-    uint32_t own = demand->collective == PCCL_EXSCAN && vertex < replay->topology->num_devices ? replay->rank[vertex]
-                                                                                               : PCCL_NONE;
-    *value = value_at(replay, chunk, vertex);
-    if (own >= demand->chunks[chunk].num_sources) {
+    uint32_t own = vertex < replay->topology->num_devices ? replay->rank[vertex] : PCCL_NONE;
+    if (own >= replay->schedule->demand->chunks[chunk].num_sources) {
         return 0;
     }
     if (*value == PCCL_NONE) {
         *value = own;
         return 0;
     }
-    return combine(replay, message, chunk, vertex, *value, own, value);
+    int status = combine(replay, message, chunk, vertex, *value, own);
+    *value = replay->combined;
+    return status;
 }
 
-/* The chunk's messages of one step: all are read before any is delivered. */
-static int replay_step(struct replay *replay, uint32_t chunk, const uint32_t *numbers, uint32_t count)
+/* Adds what a message carries to the values carried, one for each of its chunks of the block. */
+static int read_message(struct replay *replay, uint32_t number)
 {
     const struct pccl_schedule *schedule = replay->schedule;
-    uint32_t *carried = pccl__array_grow(replay->carried, &replay->carried_room, count, sizeof *carried);
+    uint32_t count, source = schedule->paths[schedule->messages[number].path].source;
+    uint32_t stamp = replay->stamp, first = replay->first_chunk;
+    const uint32_t *chunks = find_section(replay, number, &count);
+    const struct holding *holdings = holdings_of(replay, source);
+    bool exclusive = schedule->demand->collective == PCCL_EXSCAN;
+    uint32_t *carried = pccl__array_grow(replay->carried, &replay->carried_room,
+                                         (uint64_t)replay->num_carried + count, sizeof *carried);
     if (carried == NULL) {
         return pccl__fail_memory(replay->error);
     }
     replay->carried = carried;
+    carried += replay->num_carried;
+    replay->num_carried += count;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t source = schedule->paths[schedule->messages[numbers[i]].path].source;
-        int status = carry(replay, numbers[i], chunk, source, &carried[i]);
+        struct holding holding = holdings[chunks[i] - first];
+        uint32_t value = holding.stamp == stamp ? holding.value : PCCL_NONE;
+        int status = exclusive ? add_own(replay, number, chunks[i], source, &value) : 0;
         if (status != 0) {
             return status;
         }
-        if (carried[i] == PCCL_NONE) {
+        if (value == PCCL_NONE) {
             return pccl__fail(replay->error, PCCL_ERR_VERIFY,
                               "message %u (step %u) carries chunk %u, which its sender, vertex %u (%s), does not have",
-                              numbers[i], schedule->messages[numbers[i]].step, chunk, source,
+                              number, schedule->messages[number].step, chunks[i], source,
                               replay->topology->vertices[source].name);
         }
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pccl_message *message = &schedule->messages[numbers[i]];
-        uint32_t target = schedule->paths[message->path].target, held = value_at(replay, chunk, target);
-        uint32_t value = carried[i];
-        if (message->reduce && held != PCCL_NONE) {
-            int status = combine(replay, numbers[i], chunk, target, held, carried[i], &value);
-            if (status != 0) {
-                return status;
-            }
-        }
-        set_value(replay, chunk, target, value);
+        carried[i] = value;
     }
     return 0;
 }
 
+/* What arrives replaces what the receiver has, or combines with it. */
+static int deliver_message(struct replay *replay, uint32_t number, uint32_t *num_delivered)
+{
+    const struct pccl_message *message = &replay->schedule->messages[number];
+    uint32_t count, target = replay->schedule->paths[message->path].target;
+    uint32_t stamp = replay->stamp, first = replay->first_chunk;
+    const uint32_t *chunks = find_section(replay, number, &count), *carried = replay->carried + *num_delivered;
+    struct holding *holdings = holdings_of(replay, target);
+    *num_delivered += count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct holding *holding = &holdings[chunks[i] - first];
+        uint32_t value = carried[i];
+        if (message->reduce && holding->stamp == stamp) {
+            bool again = holding->value == replay->held && value == replay->brought;
+            int status = again ? 0 : combine(replay, number, chunks[i], target, holding->value, value);
+            if (status != 0) {
+                return status;
+            }
+            value = replay->combined;
+        }
+        *holding = (struct holding){stamp, value};
+    }
+    return 0;
+}
+
+/* Messages first .. end-1 of the block, which are of one step: all are read before any is delivered. */
+static int replay_step(struct replay *replay, uint32_t first, uint32_t end)
+{
+    uint32_t num_delivered = 0;
+    int status = 0;
+    replay->num_carried = 0;
+    for (uint32_t i = first; i < end && status == 0; i++) {
+        status = read_message(replay, message_at(replay, i));
+    }
+    for (uint32_t i = first; i < end && status == 0; i++) {
+        status = deliver_message(replay, message_at(replay, i), &num_delivered);
+    }
+    return status;
+}
+
+/* A target's value: there, made of all that it should be, and of nothing else. */
+static int check_target(const struct replay *replay, uint32_t number, uint32_t rank, uint32_t value)
+{
+    const struct pccl_demand *demand = replay->schedule->demand;
+    uint32_t wanted = pccl_demand_num_operands(demand, number, rank);
+    if (value == PCCL_NONE) {
+        return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u never gets chunk %u", rank, number);
+    }
+    if (demand->reduces && !pccl__expressions_is_prefix(&replay->expressions, value, wanted)) {
+        return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u ends with %u of %u contributions to chunk %u", rank,
+                          replay->expressions.nodes[value].count, wanted, number);
+    }
+    return 0;
+}
+
+/* Outside scans all targets must end with one value, so that it need be looked at only once. */
 static int check_targets(const struct replay *replay, uint32_t number)
 {
     const struct pccl_demand *demand = replay->schedule->demand;
     const struct pccl_chunk *chunk = &demand->chunks[number];
     const uint32_t *targets = demand->holders + chunk->first_target;
-    uint32_t first = value_at(replay, number, demand->devices[targets[0]]);
+    bool differ = pccl_collective_is_prefix(demand->collective);
+    uint32_t first = PCCL_NONE;
     for (uint32_t i = 0; i < chunk->num_targets; i++) {
         uint32_t value = value_at(replay, number, demand->devices[targets[i]]);
-        if (value == PCCL_NONE) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u never gets chunk %u", targets[i], number);
+        if (value == first && value != PCCL_NONE && !differ) {
+            continue;
         }
-        uint32_t wanted = pccl_demand_num_operands(demand, number, targets[i]);
-        if (demand->reduces && !pccl__expressions_is_prefix(&replay->expressions, value, wanted)) {
-            return pccl__fail(replay->error, PCCL_ERR_VERIFY, "rank %u ends with %u of %u contributions to chunk %u",
-                              targets[i], replay->expressions.nodes[value].count, wanted, number);
+        int status = check_target(replay, number, targets[i], value);
+        if (status != 0) {
+            return status;
         }
-        if (value != first && !pccl_collective_is_prefix(demand->collective)) {
+        if (i > 0 && !differ) {
             return pccl__fail(replay->error, PCCL_ERR_VERIFY, "ranks %u and %u combine chunk %u in different orders",
                               targets[0], targets[i], number);
         }
+        first = value;
     }
     return 0;
 }
@@ -335,21 +339,34 @@ static int check_tree(struct replay *replay, uint32_t number)
     return 0;
 }
 
-static int replay_chunk(struct replay *replay, uint32_t chunk)
+static int replay_block(struct replay *replay, uint32_t block)
 {
-    const struct pccl_message *messages = replay->schedule->messages;
-    uint32_t begin = replay->first_entry[chunk], last = replay->first_entry[chunk + 1];
-    int status = start_chunk(replay, chunk);
-    while (begin < last && status == 0) {
-        uint32_t end = begin + 1;
-        while (end < last && messages[replay->entries[end]].step == messages[replay->entries[begin]].step) {
-            end++;
-        }
-        status = replay_step(replay, chunk, replay->entries + begin, end - begin);
-        begin = end;
+    const struct pccl_schedule *schedule = replay->schedule;
+    const struct pccl_demand *demand = schedule->demand;
+    uint32_t begin = replay->entries != NULL ? replay->first_entry[block] : 0;
+    uint32_t last = replay->entries != NULL ? replay->first_entry[block + 1] : schedule->num_messages;
+    uint32_t rest = demand->num_chunks - (block << replay->block_log), size = 1u << replay->block_log;
+    uint32_t first = replay->first_chunk = block << replay->block_log, end = first + (rest < size ? rest : size);
+    int status = 0;
+    replay->stamp = block + 1;
+    replay->held = replay->brought = PCCL_NONE;
+    pccl__expressions_reset(&replay->expressions, replay->num_leaves);
+    for (uint32_t chunk = first; chunk < end && status == 0; chunk++) {
+        status = start_chunk(replay, chunk);
     }
-    status = status == 0 ? check_targets(replay, chunk) : status;
-    return status == 0 && replay->schedule->demand->reproducible ? check_tree(replay, chunk) : status;
+    while (begin < last && status == 0) {
+        uint32_t next = begin + 1, step = schedule->messages[message_at(replay, begin)].step;
+        while (next < last && schedule->messages[message_at(replay, next)].step == step) {
+            next++;
+        }
+        status = replay_step(replay, begin, next);
+        begin = next;
+    }
+    for (uint32_t chunk = first; chunk < end && status == 0; chunk++) {
+        status = check_targets(replay, chunk);
+        status = status == 0 && demand->reproducible ? check_tree(replay, chunk) : status;
+    }
+    return status;
 }
 
 /* --- all together ------------------------------------------------------------------------------------------------- */
@@ -363,9 +380,9 @@ static int open_replay(struct replay *replay)
                           topology->name);
     }
     replay->rank = pccl__array_new(topology->num_vertices, sizeof *replay->rank);
-    replay->value = pccl__array_new(topology->num_vertices, sizeof *replay->value);
-    replay->owner = pccl__array_new(topology->num_vertices, sizeof *replay->owner);
-    if (replay->rank == NULL || replay->value == NULL || replay->owner == NULL) {
+    choose_blocks(replay);
+    replay->holdings = pccl__array_new((size_t)topology->num_vertices << replay->block_log, sizeof *replay->holdings);
+    if (replay->rank == NULL || replay->holdings == NULL) {
         return pccl__fail_memory(replay->error);
     }
     memset(replay->rank, 0xff, topology->num_vertices * sizeof *replay->rank);
@@ -386,19 +403,18 @@ int pccl_verify_schedule(const struct pccl_topology *topology, const struct pccl
     struct replay replay = {.topology = topology, .schedule = schedule, .error = error};
     int status = open_replay(&replay);
     if (status == 0) {
-        status = check_structure(&replay, relays);
+        status = pccl__structure_check(&(struct pccl__structure){topology, schedule, replay.rank, relays, error});
     }
     if (status == 0) {
-        status = sort_by_chunk(&replay);
+        status = sort_by_block(&replay);
     }
-    for (uint32_t chunk = 0; chunk < schedule->demand->num_chunks && status == 0; chunk++) {
-        status = replay_chunk(&replay, chunk);
+    for (uint32_t block = 0; block < replay.num_blocks && status == 0; block++) {
+        status = replay_block(&replay, block);
     }
     free(replay.rank);
     free(replay.first_entry);
     free(replay.entries);
-    free(replay.value);
-    free(replay.owner);
+    free(replay.holdings);
     free(replay.carried);
     pccl__fixed_tree_close(&replay.tree);
     pccl__expressions_free(&replay.expressions);

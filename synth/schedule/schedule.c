@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "schedule/chunks.h"
 
 #define MAX_PATHS (1u << 30) /* a path's number has 30 bits in a message */
 
@@ -240,13 +241,7 @@ int pccl_schedule_add(struct pccl_schedule *schedule, uint32_t step, uint32_t pa
 const uint32_t *pccl_message_chunks(const struct pccl_schedule *schedule, const struct pccl_message *message,
                                     uint32_t *count)
 {
-    if (!message->list) {
-        *count = 1;
-        return &message->payload;
-    }
-    const struct pccl_chunk_list *list = &schedule->lists[message->payload];
-    *count = list->count;
-    return schedule->list_chunks + list->first;
+    return pccl__message_chunks(schedule, message, count);
 }
 
 /* --- sealing ------------------------------------------------------------------------------------------------------ */
