@@ -87,7 +87,7 @@ static int make_room(struct coll_pccl_group *group)
     uint32_t room = group->agreed_room ? 2 * group->agreed_room : 16;
     struct coll_pccl_agreed *table = calloc(room, sizeof *table);
     if (!table) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < group->agreed_room; i++) {
         if (group->agreed[i].name) {

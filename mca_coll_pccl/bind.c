@@ -136,7 +136,7 @@ static int set_block_arrays(struct coll_pccl_execution *execution, int which, co
     size_t *block_units = execution->block_units[which];
     ptrdiff_t *block_displs = execution->block_displs[which];
     if (!block_units || !block_displs) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     ptrdiff_t next = 0;
     for (uint32_t i = 0; i < side->blocks; i++) {
@@ -364,7 +364,7 @@ static int set_memory(struct coll_pccl_execution *execution)
     struct coll_pccl_room scratch = coll_pccl_room(execution->datatype, scratch_slots * chunk);
     size_t output_start = align(input.bytes), scratch_start = output_start + align(output.bytes);
     if (!coll_pccl_buffer_reserve(&execution->buffer, scratch_start + scratch.bytes)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     char *memory = execution->buffer.memory;
     execution->scratch = memory + scratch_start + scratch.first;
@@ -429,7 +429,7 @@ static int reserve_requests(struct coll_pccl_execution *execution, size_t parts)
     struct coll_pccl_part *requests =
         needed <= UINT32_MAX ? realloc(execution->requests, needed * sizeof *requests) : NULL;
     if (!requests) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     execution->requests = requests;
     execution->max_requests = (uint32_t)needed;
@@ -455,7 +455,7 @@ static int set_messages(struct coll_pccl_execution *execution)
         return status;
     }
     if (!coll_pccl_buffer_reserve(&execution->staging, staged_bytes)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < plan->program->num_operations; i++) {
         struct coll_pccl_message *message = &execution->messages[i];

@@ -137,7 +137,7 @@ static int check_records(const struct coll_pccl_call *call, struct ompi_communic
     uint32_t num_ranks = (uint32_t)ompi_comm_size(comm);
     struct record own, *all = malloc(num_ranks * sizeof *all);
     if (!all) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     describe(call, num_ranks, &own);
     int status = gather_all(&own, all, sizeof own, comm, module);
@@ -186,7 +186,7 @@ static int check_pairs(const struct coll_pccl_call *call, struct ompi_communicat
     uint32_t num_ranks = (uint32_t)ompi_comm_size(comm), rank = (uint32_t)ompi_comm_rank(comm);
     uint64_t *sizes = malloc(3 * num_ranks * sizeof *sizes);
     struct disagreement *all = malloc(num_ranks * sizeof *all);
-    int status = OMPI_ERR_OUT_OF_RESOURCE;
+    int status = MPI_ERR_NO_MEM;
     if (sizes && all) {
         uint64_t *sent = sizes, *expected = sizes + num_ranks, *said = sizes + 2 * num_ranks;
         struct coll_pccl_view view;

@@ -7,7 +7,7 @@
 #include "component.h"
 
 /* All ranks return the same: OMPI_SUCCESS, or the MPI error code for what differs, after rank 0 of the communicator has
- * printed it; OMPI_ERR_OUT_OF_RESOURCE is the only code that a rank can return alone. Talks through the component
+ * printed it; MPI_ERR_NO_MEM is the only code that a rank can return alone. Talks through the component
  * below, so it works whatever serves the call. */
 int coll_pccl_check(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                     struct coll_pccl_module *module);

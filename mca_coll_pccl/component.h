@@ -82,6 +82,7 @@ struct coll_pccl_module {
     bool conferring; /* in an exchange by the allreduce of the component below: what that makes of other collectives is
                         left to it */
     struct coll_pccl_choices *choices;       /* select.h; NULL until there is something to choose */
+    bool starved; /* stands for one that there was no memory for: every call is an error */
 };
 typedef struct coll_pccl_module coll_pccl_module_t; /* Open MPI's object macros need a one-word name */
 OBJ_CLASS_DECLARATION(coll_pccl_module_t);

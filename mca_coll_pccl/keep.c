@@ -37,7 +37,7 @@ static int copy_arrays(struct coll_pccl_execution *execution)
     if (needed > execution->arrays_bytes) {
         char *arrays = realloc(execution->arrays, needed);
         if (!arrays) {
-            return OMPI_ERR_OUT_OF_RESOURCE;
+            return MPI_ERR_NO_MEM;
         }
         execution->arrays = arrays;
         execution->arrays_bytes = needed;

@@ -78,7 +78,7 @@ static int reduce_into_left(struct coll_pccl_execution *execution, char *left, c
     struct coll_pccl_room room = coll_pccl_room(execution->datatype, at_once);
     bool is_large = room.bytes > sizeof on_stack;
     if (is_large && !coll_pccl_buffer_reserve(&execution->operand, room.bytes)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     char *block = (is_large ? execution->operand.memory : on_stack) + room.first;
     int status = OMPI_SUCCESS;

@@ -26,6 +26,7 @@ static void construct(coll_pccl_module_t *module)
     module->selection = coll_pccl_parameters_selection();
     module->conferring = false;
     module->choices = NULL;
+    module->starved = false;
 }
 
 static mca_coll_base_module_t **previous_module(struct coll_pccl_module *module, const struct coll_pccl_function *row)
@@ -62,6 +63,22 @@ static void destruct(coll_pccl_module_t *module)
 
 OBJ_CLASS_INSTANCE(coll_pccl_module_t, mca_coll_base_module_t, construct, destruct);
 
+/* The module of communicators that there was no memory to make one for. Other ranks use pccl there, so this one must
+ * not use the component below. Open MPI gives back what it gets, and this one is never freed. */
+static coll_pccl_module_t *starved_module(void)
+{
+    static opal_mutex_t lock = OPAL_MUTEX_STATIC_INIT;
+    static coll_pccl_module_t module;
+    OPAL_THREAD_LOCK(&lock);
+    if (!module.starved) {
+        OBJ_CONSTRUCT(&module, coll_pccl_module_t);
+        module.starved = true;
+    }
+    OBJ_RETAIN(&module);
+    OPAL_THREAD_UNLOCK(&lock);
+    return &module;
+}
+
 /* Saves the function below and sets our own, if there is one below to fall back to. */
 static bool install_function(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                              const struct coll_pccl_function *row)
@@ -97,8 +114,11 @@ static void install(struct coll_pccl_module *module, struct ompi_communicator_t 
     for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
         uint32_t wanted = wanted_kinds(comm, form);
         for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
+            const struct coll_pccl_function *row = &coll_pccl_collectives[kind].functions[form];
             bool is_wanted = wanted >> kind & 1;
-            if (is_wanted && install_function(module, comm, &coll_pccl_collectives[kind].functions[form])) {
+            if (is_wanted && module->starved) {
+                memcpy((char *)&module->super + row->place, &row->entry, sizeof row->entry);
+            } else if (is_wanted && install_function(module, comm, row)) {
                 module->installed[form] |= UINT32_C(1) << kind;
             }
         }
@@ -218,9 +238,10 @@ mca_coll_base_module_t *coll_pccl_module_query(struct ompi_communicator_t *comm,
         return NULL;
     }
     struct coll_pccl_module *module = OBJ_NEW(coll_pccl_module_t);
-    if (!module) {
-        return NULL;
+    if (!module && comm == MPI_COMM_WORLD) {
+        return NULL; /* the others find out when they agree */
     }
+    module = module ? module : starved_module();
     module->super.coll_module_enable = enable;
     module->super.coll_module_disable = disable;
     *priority = coll_pccl_parameters.priority;
@@ -265,7 +286,7 @@ static uint64_t digest_of(const uint32_t *devices, uint32_t count)
 
 struct coll_pccl_group *coll_pccl_module_group(struct coll_pccl_module *module, struct ompi_communicator_t *comm)
 {
-    if (module->group) {
+    if (module->group || module->starved) {
         return module->group;
     }
     struct coll_pccl_group *group = calloc(1, sizeof *group);

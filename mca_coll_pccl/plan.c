@@ -56,7 +56,7 @@ static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *co
     key.kept = coll_pccl_archive_agreed(group, call);
     int status = coll_pccl_cache_find(&key, comm, plan, idle);
     if (status != PCCL_SUCCESS) {
-        return status == PCCL_ERR_MEMORY ? OMPI_ERR_OUT_OF_RESOURCE : OMPI_ERR_FILE_READ_FAILURE;
+        return status == PCCL_ERR_MEMORY ? MPI_ERR_NO_MEM : OMPI_ERR_FILE_READ_FAILURE;
     }
     group->recent[call->kind] = (struct coll_pccl_recent){packed, (*plan)->generation, (*plan)->place};
     return OMPI_SUCCESS;
@@ -84,7 +84,7 @@ int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicato
 {
     struct coll_pccl_group *group = module->group ? module->group : coll_pccl_module_group(module, comm);
     if (!group || (coll_pccl_is_among_neighbors(call->kind) && !coll_pccl_module_neighborhood(group, comm))) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     const char *declined = coll_pccl_plan_refusal(group, call->kind);
     const struct coll_pccl_recent *recent = &group->recent[call->kind];

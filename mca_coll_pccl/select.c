@@ -54,9 +54,9 @@ static size_t bytes_of(const struct coll_pccl_side *side)
 {
     size_t bytes = 0;
     for (uint32_t i = 0; i < side->blocks; i++) {
-        if (!side->peers || side->peers[i] != MPI_PROC_NULL) {
-            const struct ompi_datatype_t *type = side->types ? side->types[i] : side->type;
-            bytes += (side->counts ? (size_t)side->counts[i] : side->count) * type->super.size;
+        size_t count = side->counts ? (size_t)side->counts[i] : side->count;
+        if (count > 0 && (!side->peers || side->peers[i] != MPI_PROC_NULL)) { /* else the datatype may be anything */
+            bytes += count * (side->types ? side->types[i] : side->type)->super.size;
         }
     }
     return bytes;
@@ -166,7 +166,7 @@ static int make_trial(struct coll_pccl_module *module, struct ompi_communicator_
     enum coll_pccl_server known;
     struct coll_pccl_trial *trial = calloc(1, sizeof *trial);
     if (!trial) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     trial->kind = call->kind;
     trial->band = trial->contest.octave = band;
@@ -250,10 +250,10 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
 {
     *trial = NULL;
     if (!module->group && !coll_pccl_module_group(module, comm)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     if (coll_pccl_is_among_neighbors(call->kind) && !coll_pccl_module_neighborhood(module->group, comm)) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     if (module->selection != COLL_PCCL_MEASURE) {
         return OMPI_SUCCESS;
@@ -270,7 +270,7 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
     }
     struct coll_pccl_choices *choices = module->choices;
     if (!choices && !(choices = module->choices = calloc(1, sizeof *choices))) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     uint32_t band;
     int status = find_band(module, comm, call, &band);

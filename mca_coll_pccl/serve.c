@@ -37,7 +37,7 @@ static int prepare(const struct coll_pccl_call *call, struct ompi_communicator_t
     }
     execution = coll_pccl_execution_acquire(plan, execution, comm, tag);
     if (!execution) {
-        return OMPI_ERR_OUT_OF_RESOURCE;
+        return MPI_ERR_NO_MEM;
     }
     status = coll_pccl_bind(execution, call);
     *prepared = execution;
@@ -78,6 +78,9 @@ int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_
                     struct coll_pccl_module *module, struct coll_pccl_trial **trial)
 {
     *trial = NULL;
+    if (module->starved) {
+        return MPI_ERR_NO_MEM;
+    }
     if (module->conferring) {
         return COLL_PCCL_DECLINED;
     }
@@ -110,7 +113,7 @@ static int make_request(const struct coll_pccl_call *call, struct ompi_communica
         return status;
     }
     *request = coll_pccl_request_create(comm, module, execution, persistent);
-    return *request ? OMPI_SUCCESS : coll_pccl_execution_finish(execution, OMPI_ERR_OUT_OF_RESOURCE);
+    return *request ? OMPI_SUCCESS : coll_pccl_execution_finish(execution, MPI_ERR_NO_MEM);
 }
 
 /* Tags between those that Open MPI counts through for non-blocking collectives, by which it sends on any communicator

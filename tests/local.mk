@@ -16,6 +16,7 @@ UNIT_TESTS = \
 	tests/unit/test_hierarchy \
 	tests/unit/test_lines \
 	tests/unit/test_matching \
+	tests/unit/test_memory \
 	tests/unit/test_multicast \
 	tests/unit/test_place \
 	tests/unit/test_portfolio \
@@ -47,6 +48,9 @@ tests_unit_test_generators_SOURCES = tests/unit/test_generators.c tests/unit/ope
 tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/open.h
 tests_unit_test_multicast_SOURCES = tests/unit/test_multicast.c tests/unit/open.h
 tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/open.h
+tests_unit_test_memory_SOURCES = tests/unit/test_memory.c
+tests_unit_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
+	-Wl,--wrap=strdup,--wrap=realpath,--wrap=free,--wrap=qsort
 tests_unit_test_routes_SOURCES = tests/unit/test_routes.c tests/unit/open.h
 tests_unit_test_topology_io_SOURCES = tests/unit/test_topology_io.c tests/unit/open.h
 tests_unit_test_program_SOURCES = tests/unit/test_program.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
@@ -90,6 +94,7 @@ tests_fuzz_replay_SOURCES = \
 	tests/fuzz/target_demand.c \
 	tests/fuzz/target_generator.c \
 	tests/fuzz/target_group.c \
+	tests/fuzz/target_hwloc.c \
 	tests/fuzz/target_ibnetdiscover.c \
 	tests/fuzz/target_schedule.c \
 	tests/fuzz/target_slurm.c \

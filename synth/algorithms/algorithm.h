@@ -61,6 +61,10 @@ int64_t pccl__message_ps(const struct pccl__problem *problem, uint32_t from, uin
 
 /* A number for a new writer, see struct pccl__route. */
 uint32_t pccl__problem_next_writer(const struct pccl__problem *problem);
+/* For what cannot say itself that memory ran out, such as a forecast: the search ends with PCCL_ERR_MEMORY, as what it
+ * would find now is not what others find. */
+void pccl__problem_starve(const struct pccl__problem *problem);
+bool pccl__problem_is_starved(const struct pccl__problem *problem);
 /* Where the tour of PCCL__BY_PLACE is kept once it has been found (malloc; freed with the problem). */
 uint32_t **pccl__problem_place(const struct pccl__problem *problem);
 

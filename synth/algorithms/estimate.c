@@ -124,6 +124,9 @@ static bool descend(struct pccl__meter *meter, const struct pccl__tree *tree, in
     int64_t *ready = pccl__array_new(2 * (size_t)n, sizeof *ready), *moved = ready != NULL ? ready + n : NULL;
     bool complete = ready != NULL;
     struct pccl__volley volley = {0};
+    if (!complete) {
+        pccl__problem_starve(meter->problem);
+    }
     *descent = (struct pccl__descent){0};
     for (uint32_t i = 0; i < n && complete; i++) {
         uint32_t rank = tree->preorder[i], fan_out = tree->first_child[rank + 1] - tree->first_child[rank];

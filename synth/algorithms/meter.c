@@ -11,11 +11,13 @@ bool pccl__meter_open(struct pccl__meter *meter, const struct pccl__problem *pro
     *meter = (struct pccl__meter){.problem = problem};
     meter->load = pccl__array_new(capacities, sizeof *meter->load);
     meter->order = pccl__array_new((size_t)problem->num_ranks + capacities, sizeof *meter->order);
-    if (meter->load == NULL || meter->order == NULL) {
+    if (meter->load == NULL || meter->order == NULL ||
+        pccl__order_make(problem, PCCL__VARIANT_ORDER(problem->variant), meter->order, NULL) != 0) {
+        pccl__problem_starve(problem);
         return false;
     }
     meter->touched = meter->order + problem->num_ranks;
-    return pccl__order_make(problem, PCCL__VARIANT_ORDER(problem->variant), meter->order, NULL) == 0;
+    return true;
 }
 
 void pccl__meter_close(struct pccl__meter *meter)

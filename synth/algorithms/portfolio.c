@@ -423,6 +423,9 @@ static int try_all(struct search *search, bool fallback)
     for (uint32_t i = 0; i < search->num_prospects && status == 0; i++) {
         search->num_made = i;
         status = try_prospect(search, &search->prospects[i]);
+        if (status == 0 && pccl__problem_is_starved(&search->problem)) {
+            status = pccl__fail_memory(search->error);
+        }
         if (search->problem.options.progress != NULL) {
             search->problem.options.progress(search->problem.options.progress_context, "candidates", i + 1,
                                              search->num_prospects);

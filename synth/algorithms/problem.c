@@ -19,6 +19,7 @@ struct pccl__routes {
     uint32_t num_writers; /* given out so far; 0 is no writer */
     uint32_t *place;      /* see pccl__problem_place */
     struct pccl__memo memo; /* see pccl__problem_memo */
+    bool starved;           /* see pccl__problem_starve */
 };
 
 static int check_request(const struct pccl_topology *topology, const struct pccl_request *request,
@@ -158,6 +159,7 @@ static void find_route(const struct pccl__problem *problem, uint32_t from, uint3
     uint32_t *grown = pccl__array_grow(routes->links, &routes->links_capacity,
                                        (uint64_t)routes->num_links + routes->route_limit, sizeof *routes->links);
     if (grown == NULL) {
+        pccl__problem_starve(problem);
         return;
     }
     routes->links = grown;
@@ -171,6 +173,7 @@ static void find_route(const struct pccl__problem *problem, uint32_t from, uint3
     }
     pccl_topology_endpoints(topology, grown + routes->num_links, (uint32_t)count, &endpoints);
     if (!number_endpoints(routes, &endpoints, route)) {
+        pccl__problem_starve(problem);
         return;
     }
     route->first_link = routes->num_links;
@@ -191,6 +194,7 @@ struct pccl__route *pccl__route(const struct pccl__problem *problem, uint32_t fr
     if (*row == NULL) {
         *row = pccl__array_new(problem->num_ranks, sizeof **row);
         if (*row == NULL) {
+            pccl__problem_starve(problem);
             return NULL;
         }
     }
@@ -228,6 +232,16 @@ int64_t pccl__message_ps(const struct pccl__problem *problem, uint32_t from, uin
 uint32_t pccl__problem_next_writer(const struct pccl__problem *problem)
 {
     return ++problem->routes->num_writers;
+}
+
+void pccl__problem_starve(const struct pccl__problem *problem)
+{
+    problem->routes->starved = true;
+}
+
+bool pccl__problem_is_starved(const struct pccl__problem *problem)
+{
+    return problem->routes->starved;
 }
 
 uint32_t **pccl__problem_place(const struct pccl__problem *problem)

@@ -267,6 +267,7 @@ int pccl__tree_make(struct pccl__tree *tree, const struct pccl__problem *problem
     *tree = (struct pccl__tree){.num_ranks = n, .root = root};
     uint32_t *all = pccl__array_new(8 * (size_t)n + 1, sizeof *all);
     if (all == NULL) {
+        pccl__problem_starve(problem);
         return pccl__fail_memory(error);
     }
     tree->parent = all;
@@ -277,6 +278,9 @@ int pccl__tree_make(struct pccl__tree *tree, const struct pccl__problem *problem
     struct growth growth = {.tree = tree, .problem = problem, .key = all + 5 * (size_t)n + 1};
     uint32_t *scratch = all + 6 * (size_t)n + 1;
     int status = grow(&growth, shape, order, scratch, error);
+    if (status == PCCL_ERR_MEMORY) {
+        pccl__problem_starve(problem);
+    }
     if (status != 0) {
         return status;
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/error.h"
 #include "pccl/io.h"
 
 #define MAX_CHUNKS (INT64_C(1) << 25) /* of a demand from a file: a few characters must not fill the memory */
@@ -301,8 +302,9 @@ int pccl__demand_from_json(const struct pccl__json_place *top, const cJSON *obje
     if (status == 0) {
         struct pccl_error why = {""};
         status = pccl_demand_create(&reading.request, (uint32_t)reading.pieces, demand, &why);
-        if (status != 0 && status != PCCL_ERR_MEMORY) {
-            status = pccl__json_fail(top, NULL, error, "%s", why.message);
+        if (status != 0) {
+            status = status == PCCL_ERR_MEMORY ? pccl__fail_memory(error)
+                                               : pccl__json_fail(top, NULL, error, "%s", why.message);
         }
     }
     free(reading.devices);

@@ -241,13 +241,16 @@ int pccl__json_open(struct pccl__json_file *file, const char *path, struct pccl_
 {
     struct stat found;
     bool exists = stat(path, &found) == 0;
+    errno = 0;
     *file = (struct pccl__json_file){.target = exists ? realpath(path, NULL) : strdup(path)}; /* a symbolic link stays */
     if (file->target != NULL) {
         /* A device or a pipe is written to: renaming would put a file in its place. */
         file->stream = exists && !S_ISREG(found.st_mode) ? fopen(file->target, "w") : open_temporary(file);
     }
     if (file->stream == NULL) {
-        int status = pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot write: %s", path, strerror(errno));
+        int status = errno == ENOMEM
+                         ? pccl__fail_memory(error)
+                         : pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot write: %s", path, strerror(errno));
         free(file->temporary);
         free(file->target);
         return status;

@@ -348,10 +348,10 @@ static int lower_arrival(struct cursor *cursor, uint32_t number, uint32_t receiv
     uint32_t count, num_copies = 0, num_reductions = 0;
     const uint32_t *chunks = pccl_message_chunks(lowering->schedule, message, &count);
     struct pccl__local_step *copies = pccl__array_grow(lowering->copies, &lowering->copy_room, count, sizeof *copies);
+    lowering->copies = copies != NULL ? copies : lowering->copies;
     if (copies == NULL || operations->failed) {
         return PCCL_ERR_MEMORY;
     }
-    lowering->copies = copies;
     for (uint32_t i = 0; i < count; i++) {
         struct pccl__local_chunk *local = find_chunk(cursor, chunks[i]);
         pccl_slot place = operations->slots[operations->operations[receive].first_slot + i];

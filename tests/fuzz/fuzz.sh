@@ -11,7 +11,7 @@ mkdir -p "$work" && cd "$work" || exit 1
 library=$(find "$root/synth" -name '*.c' ! -path '*/cli/*')
 command_line="$root/synth/cli/group.c $root/synth/cli/values.c"
 status=0
-for target in ${*:-topology csv generator group demand schedule slurm ibnetdiscover}; do
+for target in ${*:-topology csv generator group demand schedule slurm ibnetdiscover hwloc}; do
     clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
         -DFUZZ_TARGET=fuzz_$target -I"$root/synth/include" -I"$root/synth" -o fuzz_$target "$here/entry.c" "$here/files.c" \
         "$here/import.c" \

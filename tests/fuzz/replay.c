@@ -18,6 +18,7 @@ static const struct {
     {"topology", fuzz_topology}, {"csv", fuzz_csv},       {"generator", fuzz_generator},
     {"group", fuzz_group},       {"demand", fuzz_demand}, {"schedule", fuzz_schedule},
     {"slurm", fuzz_slurm},       {"ibnetdiscover", fuzz_ibnetdiscover},
+    {"hwloc", fuzz_hwloc},
 };
 
 static void run_file(size_t target, const char *path)

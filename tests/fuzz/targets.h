@@ -17,8 +17,9 @@ int fuzz_schedule(const uint8_t *data, size_t size);  /* schedule as JSON */
 
 int fuzz_slurm(const uint8_t *data, size_t size);     /* topology.conf */
 int fuzz_ibnetdiscover(const uint8_t *data, size_t size);
+int fuzz_hwloc(const uint8_t *data, size_t size); /* one host as XML */
 
-/* What the two importers share (import.c). */
+/* What the importers share (import.c). */
 typedef int fuzz_importer(const char *path, const struct pccl_import_options *options, struct pccl_topology **topology,
                           struct pccl_error *error);
 int fuzz_import(fuzz_importer *import, const uint8_t *data, size_t size);

@@ -1,114 +1,12 @@
-/* Counts memory allocations made by the component: none is allowed once a call has been made a few times. This program
- * replaces malloc and its kin; an allocation counts for the component if the first function above it that is not in the
- * C library lies in mca_coll_pccl.so (so strdup and the like count too). */
-#include <dlfcn.h>
-#include <errno.h>
-#include <execinfo.h>
-#include <link.h>
+/* Counts memory allocations made by the component (heap.h): none is allowed once a call has been made a few times. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "heap.h"
 #include "operations.h"
 
 #define WARM_UP_CALLS 5
 #define COUNTED_CALLS 100
-
-void *__libc_malloc(size_t bytes);
-void *__libc_calloc(size_t count, size_t bytes);
-void *__libc_realloc(void *memory, size_t bytes);
-void *__libc_memalign(size_t alignment, size_t bytes);
-
-struct range {
-    uintptr_t low, high;
-};
-
-static struct range component, c_library;
-static volatile bool counting;
-static long own_allocations, all_allocations;
-static void *first_stack[24];
-static int first_depth;
-
-static bool holds(const struct range *range, const void *address)
-{
-    return (uintptr_t)address >= range->low && (uintptr_t)address < range->high;
-}
-
-static void count_allocation(void)
-{
-    void *stack[24];
-    int depth;
-    if (!counting) {
-        return;
-    }
-    counting = false; /* backtrace may allocate */
-    all_allocations++;
-    depth = backtrace(stack, 24);
-    for (int i = 2; i < depth; i++) { /* 0 is this function, 1 the replacement */
-        if (holds(&component, stack[i])) {
-            if (own_allocations++ == 0) {
-                memcpy(first_stack, stack, sizeof(stack));
-                first_depth = depth;
-            }
-        }
-        if (!holds(&c_library, stack[i])) {
-            break;
-        }
-    }
-    counting = true;
-}
-
-void *malloc(size_t bytes)
-{
-    count_allocation();
-    return __libc_malloc(bytes);
-}
-
-void *calloc(size_t count, size_t bytes)
-{
-    count_allocation();
-    return __libc_calloc(count, bytes);
-}
-
-void *realloc(void *memory, size_t bytes)
-{
-    count_allocation();
-    return __libc_realloc(memory, bytes);
-}
-
-int posix_memalign(void **memory, size_t alignment, size_t bytes)
-{
-    count_allocation();
-    *memory = __libc_memalign(alignment, bytes);
-    return *memory != NULL ? 0 : ENOMEM;
-}
-
-void *aligned_alloc(size_t alignment, size_t bytes)
-{
-    count_allocation();
-    return __libc_memalign(alignment, bytes);
-}
-
-static int note_range(struct dl_phdr_info *info, size_t info_bytes, void *context)
-{
-    struct range *range = NULL;
-    (void)info_bytes;
-    (void)context;
-    if (strstr(info->dlpi_name, "mca_coll_pccl") != NULL) {
-        range = &component;
-    } else if (strstr(info->dlpi_name, "libc.so") != NULL) {
-        range = &c_library;
-    }
-    for (int i = 0; range != NULL && i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-        if (header->p_type == PT_LOAD) {
-            uintptr_t low = info->dlpi_addr + header->p_vaddr, high = low + header->p_memsz;
-            range->low = range->low == 0 || low < range->low ? low : range->low;
-            range->high = high > range->high ? high : range->high;
-        }
-    }
-    return 0;
-}
 
 static int rank, size;
 static char *send_area, *receive_area;
@@ -154,17 +52,17 @@ static void count_calls(int which, int count, MPI_Comm comm)
     for (int i = 0; i < WARM_UP_CALLS; i++) {
         call_one(which, count, comm);
     }
-    own_allocations = all_allocations = 0;
+    heap.own = heap.all = 0;
     for (int i = 0; i < COUNTED_CALLS; i++) {
-        counting = true;
+        heap.watched = true;
         call_one(which, count, comm);
-        counting = false;
+        heap.watched = false;
     }
-    if (!check_that(own_allocations == 0, "%ld allocations in %d calls", own_allocations, COUNTED_CALLS) && rank == 0) {
-        backtrace_symbols_fd(first_stack, first_depth, 2);
+    if (!check_that(heap.own == 0, "%ld allocations in %d calls", heap.own, COUNTED_CALLS) && rank == 0) {
+        heap_print_first();
     }
-    if (rank == 0 && all_allocations > 0) {
-        printf("%s, %d ints: %ld allocations by Open MPI in %d calls\n", names[which], count, all_allocations,
+    if (rank == 0 && heap.all > 0) {
+        printf("%s, %d ints: %ld allocations by Open MPI in %d calls\n", names[which], count, heap.all,
                COUNTED_CALLS);
     }
 }
@@ -178,19 +76,19 @@ static void count_form(enum kind kind, int count, bool has_gaps, enum form form)
     if (form == PERSISTENT) {
         operation_call(&operation, PERSISTENT);
     }
-    own_allocations = all_allocations = 0;
+    heap.own = heap.all = 0;
     for (int i = 0; i < WARM_UP_CALLS + COUNTED_CALLS; i++) {
-        counting = i >= WARM_UP_CALLS;
+        heap.watched = i >= WARM_UP_CALLS;
         if (form == PERSISTENT) {
             MPI_Start(&operation.request);
         } else {
             operation_call(&operation, form);
         }
         MPI_Wait(&operation.request, MPI_STATUS_IGNORE);
-        counting = false;
+        heap.watched = false;
     }
-    if (!check_that(own_allocations == 0, "%ld allocations in %d runs", own_allocations, COUNTED_CALLS) && rank == 0) {
-        backtrace_symbols_fd(first_stack, first_depth, 2);
+    if (!check_that(heap.own == 0, "%ld allocations in %d runs", heap.own, COUNTED_CALLS) && rank == 0) {
+        heap_print_first();
     }
     if (form == PERSISTENT) {
         MPI_Request_free(&operation.request);
@@ -202,15 +100,15 @@ static void count_form(enum kind kind, int count, bool has_gaps, enum form form)
 static void count_unused(void)
 {
     check_case("communicators that are not used");
-    own_allocations = all_allocations = 0;
-    counting = true;
+    heap.own = heap.all = 0;
+    heap.watched = true;
     for (int i = 0; i < COUNTED_CALLS; i++) {
         MPI_Comm comm;
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
         MPI_Comm_free(&comm);
     }
-    counting = false;
-    check_that(own_allocations <= COUNTED_CALLS, "%ld allocations for %d communicators", own_allocations,
+    heap.watched = false;
+    check_that(heap.own <= COUNTED_CALLS, "%ld allocations for %d communicators", heap.own,
                COUNTED_CALLS);
 }
 
@@ -218,13 +116,10 @@ int main(int argc, char **argv)
 {
     static const int counts[] = {1, 500, 40000};
     MPI_Comm dup;
-    void *stack[2];
     check_init(&argc, &argv, "allocations");
-    backtrace(stack, 2); /* loads what it needs now */
-    dl_iterate_phdr(note_range, NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    check_that(component.high != 0, "mca_coll_pccl is not loaded");
+    check_that(heap_prepare(), "mca_coll_pccl is not loaded");
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
     MPI_Type_vector(1, 1, 2, MPI_INT, &gapped);
     MPI_Type_commit(&gapped);

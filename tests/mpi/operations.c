@@ -96,22 +96,22 @@ void operation_fill(struct operation *operation, int seed)
 #define CALL(Name, name, ...)                                                                \
     do {                                                                                     \
         if (form == BLOCKING) {                                                              \
-            MPI_##Name(__VA_ARGS__, o->comm);                                                \
+            o->status = MPI_##Name(__VA_ARGS__, o->comm);                                    \
         } else if (form == NONBLOCKING) {                                                    \
-            MPI_I##name(__VA_ARGS__, o->comm, &o->request);                                  \
+            o->status = MPI_I##name(__VA_ARGS__, o->comm, &o->request);                      \
         } else {                                                                             \
-            INIT(Name)(__VA_ARGS__, o->comm, MPI_INFO_NULL, &o->request);                    \
+            o->status = INIT(Name)(__VA_ARGS__, o->comm, MPI_INFO_NULL, &o->request);        \
         }                                                                                    \
     } while (0)
 
 static void call_barrier(struct operation *o, enum form form)
 {
     if (form == BLOCKING) {
-        MPI_Barrier(o->comm);
+        o->status = MPI_Barrier(o->comm);
     } else if (form == NONBLOCKING) {
-        MPI_Ibarrier(o->comm, &o->request);
+        o->status = MPI_Ibarrier(o->comm, &o->request);
     } else {
-        INIT(Barrier)(o->comm, MPI_INFO_NULL, &o->request);
+        o->status = INIT(Barrier)(o->comm, MPI_INFO_NULL, &o->request);
     }
 }
 

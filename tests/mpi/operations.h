@@ -43,6 +43,7 @@ struct operation {
     int counts[MAX_RANKS], displs[MAX_RANKS], byte_displs[MAX_RANKS];
     MPI_Datatype types[MAX_RANKS];
     MPI_Request request;
+    int status; /* of the last call, where errors return */
 };
 
 /* Makes buffers and, if gapped, a datatype and an operator. All ranks of comm give the same arguments. */

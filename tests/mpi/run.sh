@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs the MPI tests over pccl: one line per test, PASS, FAIL (with the command to repeat it) or SKIP. See launch.sh for
 # the environment. tests/mpi/run.sh [GROUP...]: groups are matrix levels programs requests hosts
-# settings select agreement large; default: all.
+# settings select agreement exhaustion large; default: all.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
 . "$source/tests/mpi/launch.sh"
 here=$source/tests/mpi
 . "$here/select.sh"
-groups=${*:-matrix levels programs requests hosts settings select agreement large}
+groups=${*:-matrix levels programs requests hosts settings select agreement exhaustion large}
 
 chosen() {
     case " $groups " in
@@ -21,8 +21,11 @@ build() {
         "$here/communicators.c" "$here/reductions.c" "$here/check.c" &&
         compile reports "$source"/tests/regress/*.c "$here/check.c" || return 1
     compile programs "$here"/programs/*.c "$here/reductions.c" "$here/check.c" || return 1
-    for program in nonblocking persistent allocations flow; do
+    for program in nonblocking persistent flow; do
         compile "$program" "$here/$program.c" "$here/operations.c" "$here/check.c" || return 1
+    done
+    for program in allocations exhaustion; do
+        compile "$program" "$here/$program.c" "$here/heap.c" "$here/operations.c" "$here/check.c" || return 1
     done
     compile neighbors "$here/neighbors.c" "$here/exchange.c" "$here/datatypes.c" "$here/communicators.c" \
         "$here/check.c" || return 1
@@ -323,6 +326,28 @@ agreement() {
     differ wrong-in-one 'What happens now: *pccl is off' OMPI_MCA_coll_pccl_topology=donut:4
 }
 
+# A job in which memory runs out ends: well, or with an error.
+exhaust() {
+    start "exhaustion-$1-$2" 20 "$pccl_environment OMPI_MCA_coll_pccl_agreement_timeout=1" -n 3 $3 \
+        "$TEST_FOLDER/exhaustion" "$1" "$2"
+    exhaust_trouble=$(trouble)
+    if [ "$start_status" -ge 124 ] || grep -qE '^(TIMEOUT|WRONG)' "$logs/$start_name.log"; then
+        fail "$start_name" "$exhaust_trouble"
+    else
+        pass "$start_name" "${exhaust_trouble:-no error}"
+    fi
+}
+
+exhaustion() {
+    launch exhaustion-3 3 60 "--mca coll_pccl_cache_plans 1" exhaustion 2
+    for number in 3 17 30; do
+        exhaust init "$number" ""
+    done
+    for number in 2 700 5000; do
+        exhaust blocking "$number" "--mca coll_pccl_select measure --mca coll_pccl_check 1"
+    done
+}
+
 large() {
     available_mib=$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)
     if [ "$available_mib" -lt 12000 ]; then
@@ -337,7 +362,7 @@ if ! build >"$logs/build.log" 2>&1; then
     fail build "the test programs do not compile"
     exit 1
 fi
-for group in matrix levels programs requests hosts settings select_tests agreement large; do
+for group in matrix levels programs requests hosts settings select_tests agreement exhaustion large; do
     if chosen "${group%_tests}"; then
         "$group"
     fi
