@@ -8,6 +8,7 @@
 #include "execute.h"
 #include "archive.h"
 #include "report.h"
+#include "select.h"
 #include "world.h"
 
 #define PRIVATE_SIZES_BAND 12 /* where ranks do not know each other's sizes, all must still pick one plan */
@@ -68,12 +69,14 @@ const char *coll_pccl_plan_refusal(const struct coll_pccl_group *group, enum col
 }
 
 /* Why a plan is not used, or NULL. */
-static const char *refusal(const struct coll_pccl_plan *plan, enum coll_pccl_selection selection)
+static const char *refusal(const struct coll_pccl_plan *plan, enum coll_pccl_selection selection,
+                           const struct coll_pccl_call *call, const struct ompi_communicator_t *comm)
 {
     if (!plan->program) {
         return plan->failure;
     }
-    return selection == COLL_PCCL_MODEL && plan->textbook && !plan->key.reproducible
+    return selection == COLL_PCCL_MODEL && plan->textbook && !plan->key.reproducible &&
+                   !coll_pccl_select_must_plan(call, comm)
                ? "the best plan in the model is an algorithm that the component below has too"
                : NULL;
 }
@@ -97,7 +100,7 @@ int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicato
             return status;
         }
     }
-    declined = declined ? declined : refusal(*plan, module->selection);
+    declined = declined ? declined : refusal(*plan, module->selection, call, comm);
     if (coll_pccl_parameters.verbose > 0) {
         coll_pccl_report_use(comm, group, call->kind, band, *plan, declined);
     }

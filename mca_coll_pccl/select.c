@@ -213,13 +213,25 @@ static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *
 
 /* --- for the entries ------------------------------------------------------------------------------------------- */
 
-/* Whether Open MPI 4.1 fails in legal calls. Its gatherv and scatterv go by counts alone, so that one element of an
- * empty type at one end and none at the other leave one of them waiting. Its MPI_Ialltoallw reads as many datatypes as
- * there are neighbours, and who serves that follows from the blocking calls. */
+/* Open MPI's gatherv and scatterv go by counts alone, so that one element of an empty type at one end and none at the
+ * other leave one of them waiting. Its MPI_Ialltoallw reads as many datatypes as there are neighbours, and who serves
+ * that follows from the blocking calls. */
 static bool has_defective_default(enum coll_pccl_kind kind, const struct ompi_communicator_t *comm)
 {
     return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV ||
            (kind == COLL_PCCL_ALLTOALLW && OMPI_COMM_IS_TOPO(comm));
+}
+
+/* Open MPI's non-blocking all-to-alls do not work in place, which a call is on all ranks or on none. */
+static bool is_exchange_in_place(const struct coll_pccl_call *call)
+{
+    return call->send == MPI_IN_PLACE && (call->kind == COLL_PCCL_ALLTOALL || call->kind == COLL_PCCL_ALLTOALLV ||
+                                          call->kind == COLL_PCCL_ALLTOALLW);
+}
+
+bool coll_pccl_select_must_plan(const struct coll_pccl_call *call, const struct ompi_communicator_t *comm)
+{
+    return has_defective_default(call->kind, comm) || is_exchange_in_place(call);
 }
 
 /* Open MPI lets these calls not through at ranks that have nothing to send, so the others have nobody to confer with. A
@@ -321,7 +333,7 @@ int coll_pccl_select_end(struct coll_pccl_module *module, struct ompi_communicat
 
 bool coll_pccl_select_leaves(const struct coll_pccl_module *module, const struct coll_pccl_call *call)
 {
-    if (!module->choices || coll_pccl_is_among_neighbors(call->kind)) {
+    if (!module->choices || coll_pccl_is_among_neighbors(call->kind) || is_exchange_in_place(call)) {
         return false;
     }
     const struct coll_pccl_choice *choice = &module->choices->of[call->kind];

@@ -63,6 +63,10 @@ int coll_pccl_select_end(struct coll_pccl_module *module, struct ompi_communicat
  * among neighbours: Open MPI 4.1's non-blocking functions mix up blocks where a dimension is closed and narrow. */
 bool coll_pccl_select_leaves(const struct coll_pccl_module *module, const struct coll_pccl_call *call);
 
+/* Whether the component below, that of Open MPI 4.1, would fail in such a call although it is legal. All ranks come to
+ * the same. */
+bool coll_pccl_select_must_plan(const struct coll_pccl_call *call, const struct ompi_communicator_t *comm);
+
 /* Whether the ranks can confer at all: same on all. */
 bool coll_pccl_can_confer(const struct coll_pccl_module *module, const struct ompi_communicator_t *comm);
 /* Each value becomes the largest over all ranks of the communicator. Only inside blocking calls. */

@@ -29,6 +29,7 @@ test_measuring() {
         collectives --plain roots types reductions
     measured select-programs 3 "" "" "" programs --number 100 --plain
     measured select-neighbors 4 "" "neighbor_alltoallv on .*$at_work" "" neighbors
+    measured select-null-types 4 "--mca mpi_param_check 0" "" "" neighbors --null-types
     measured select-bcast-only 3 "--mca coll_pccl_collectives bcast" "bcast on .*from now on served by" \
         "allreduce on .*from now on" select
     measured select-reproducible 3 "--mca coll_pccl_reproducible 1" "bcast on .*from now on served by" \
@@ -50,6 +51,9 @@ test_model() {
         "from now on" select --calls 5
     measured select-model-torus 9 "--mca coll_pccl_select model $(topology torus:3x3)" "$at_work" "from now on" \
         select --calls 5
+    # Among its calls are non-blocking all-to-alls in place, in which those of Open MPI never end.
+    measured select-model-neighbors 4 "--mca coll_pccl_select model" "declined: the best plan in the model" "" neighbors
+    measured select-model-empty 4 "--mca coll_pccl_select model" "" "" reports "empty types with counts"
     expect select-unknown 3 "--mca coll_pccl_select sometimes" "coll_pccl_select has the value"
 }
 
