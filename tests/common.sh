@@ -4,6 +4,10 @@ passed=0
 failed=0
 skipped=0
 
+# The stage that is under way, and a line "NAME:SECONDS" for each that has ended.
+stage_name=
+stages=
+
 # Open MPI refuses to start as root unless told twice, which is right on a desktop and in the way in a container.
 if [ "$(id -u)" -eq 0 ]; then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -102,6 +106,27 @@ relay_quietly() {
     relay "$@"
     relay_shown=$relay_all
     echo "PASS $1: $((passed - relay_passed)) checks"
+}
+
+# stage NAME: what follows, until the next stage, is timed under this name.
+stage() {
+    end_stage
+    stage_name=$1
+    stage_start=$(date +%s)
+}
+
+end_stage() {
+    [ -z "$stage_name" ] || stages="$stages$stage_name:$(($(date +%s) - stage_start))
+"
+    stage_name=
+}
+
+# print_stages: how long each stage took.
+print_stages() {
+    end_stage
+    printf '%s' "$stages" | awk -F: '
+        { printf "%-20s %5d s\n", $1, $2; all += $2 }
+        END { printf "%-20s %5d s\n", "all stages", all }'
 }
 
 # count_up: the last line of a test script; its status is that of the script.

@@ -140,7 +140,8 @@ TESTS += $(SCRIPT_TESTS)
 tests/check/install.log: tests/check/exports.log
 
 # Whole folders only where nothing is built or run in the build directory's folder of the same name.
-EXTRA_DIST += $(SCRIPT_TESTS) tests/check/digests.c tests/check/library.c tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh \
+EXTRA_DIST += $(SCRIPT_TESTS) tests/check/digests.c tests/check/library.c tests/check/archive.sh \
+	tests/all.sh tests/build.sh tests/common.sh tests/demo.sh tests/packages.sh tests/unit/run.sh \
 	tests/cli/common.sh tests/cli/msccl_replay.py tests/cli/fabrics tests/cli/test_bad_input.sh \
 	tests/cli/test_convert.sh tests/cli/test_fabrics.sh tests/cli/test_files.sh tests/cli/test_groups.sh \
 	tests/cli/test_import.sh tests/cli/test_plot.sh tests/cli/test_requests.sh \
