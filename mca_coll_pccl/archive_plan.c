@@ -52,7 +52,8 @@ void coll_pccl_archive_save(const struct coll_pccl_key *key, const struct pccl_s
         return;
     }
     name_plan(key, text);
-    if (pccl_store_save_schedule(&store, text, coll_pccl_world.topology, schedule, &error) != PCCL_SUCCESS) {
+    if (pccl_store_save_topology(&store, coll_pccl_world.topology, &error) != PCCL_SUCCESS ||
+        pccl_store_save_schedule(&store, text, coll_pccl_world.topology, schedule, &error) != PCCL_SUCCESS) {
         coll_pccl_report_unkept(&error);
     }
 }

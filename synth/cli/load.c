@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cjson/cJSON.h>
 
@@ -56,6 +57,11 @@ int cli_topology_load(const char *text, struct pccl_topology **topology)
 {
     struct pccl_error error = {""};
     int status = create_topology(text, topology, &error);
+    if (status && !strchr(text, '/') && !strstr(text, ".json") && access(text, R_OK) == 0) {
+        cli_error("'%s' is no generator, but a file; names of topology files end in .json or .csv, and files of Slurm, "
+                  "ibnetdiscover and hwloc become one by 'pccl topology --import=FORMAT %s -o FILE.json'", text, text);
+        return CLI_USAGE;
+    }
     return status ? cli_fail(status, &error, text) : CLI_OK;
 }
 
@@ -88,6 +94,24 @@ static bool is_topology(const cJSON *root)
     return named || (!format && cJSON_HasObjectItem(root, "links"));
 }
 
+/* Where pccl keeps plans, their topologies lie beside them: that of this digest, if it is there, as text the caller
+ * frees. */
+static char *find_neighbor(const char *path, const cJSON *digest)
+{
+    const char *slash = strrchr(path, '/');
+    int length = slash ? (int)(slash - path) : 1;
+    size_t bytes = (size_t)length + 64;
+    char *name = cJSON_IsString(digest) ? malloc(bytes) : NULL;
+    if (name) {
+        snprintf(name, bytes, "%.*s/topology-%.16s.json", length, slash ? path : ".", digest->valuestring);
+    }
+    if (name && access(name, R_OK) != 0) {
+        free(name);
+        name = NULL;
+    }
+    return name;
+}
+
 /* The topology that a schedule file names, as text the caller frees. NULL: it names none. */
 static int find_topology_name(const char *path, char **name)
 {
@@ -109,7 +133,10 @@ static int find_topology_name(const char *path, char **name)
     if (cJSON_IsObject(item)) {
         item = cJSON_GetObjectItemCaseSensitive(item, "name");
     }
-    *name = cJSON_IsString(item) ? strdup(item->valuestring) : NULL;
+    *name = find_neighbor(path, cJSON_GetObjectItemCaseSensitive(root, "topology_digest"));
+    if (!*name && cJSON_IsString(item)) {
+        *name = strdup(item->valuestring);
+    }
     cJSON_Delete(root);
     return CLI_OK;
 }

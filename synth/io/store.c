@@ -10,17 +10,22 @@
 #include "base/error.h"
 #include "io/demand.h"
 #include "io/label.h"
+#include "pccl/io.h"
 
 /* DIRECTORY/KIND-DIGEST.json, malloc. */
-static char *name_file(const struct pccl_store *store, const char *kind, const char *key)
+static char *name_after(const struct pccl_store *store, const char *kind, uint64_t digest)
 {
     size_t bytes = strlen(store->directory) + 64;
     char *path = malloc(bytes);
     if (path != NULL) {
-        uint64_t digest = pccl__digest_bytes(PCCL__DIGEST_START, key, strlen(key));
         snprintf(path, bytes, "%s/%s-%016" PRIx64 ".json", store->directory, kind, digest);
     }
     return path;
+}
+
+static char *name_file(const struct pccl_store *store, const char *kind, const char *key)
+{
+    return name_after(store, kind, pccl__digest_bytes(PCCL__DIGEST_START, key, strlen(key)));
 }
 
 /* Whether there is something to read. A pipe that somebody has put there would never end. */
@@ -114,6 +119,19 @@ int pccl_store_save_schedule(const struct pccl_store *store, const char *key, co
     char *path = name_file(store, "plan", key);
     int status =
         path != NULL ? pccl__schedule_write(schedule, topology, &label, path, error) : pccl__fail_memory(error);
+    free(path);
+    return status;
+}
+
+int pccl_store_save_topology(const struct pccl_store *store, const struct pccl_topology *topology,
+                             struct pccl_error *error)
+{
+    char *path = name_after(store, "topology", topology->digest);
+    bool found = false;
+    int status = path != NULL ? look(path, &found, error) : pccl__fail_memory(error);
+    if (status == 0 && !found) {
+        status = pccl_topology_write(topology, path, error);
+    }
     free(path);
     return status;
 }

@@ -117,3 +117,21 @@ refuses "explain a rank that is none" 2 "'99' is no rank" "$PCCL" explain long.j
 [ -s out ] && echo "FAIL nothing before the mistake: $(head -c 100 out)" || echo "PASS nothing before the mistake"
 check "plot it" 0 "$PCCL" plot long.json -o long.svg
 holds "title of the picture" long.svg "^<title>Allgather of 1 MiB on torus:4x4, 16 ranks</title>"
+
+# A topology beside the schedule, named after its digest, as where plans are kept; another one there is refused.
+check "a topology of its own" 0 "$PCCL" topology star:4 -o own.json
+check "a schedule on it" 0 "$PCCL" synth -t ./own.json -c allgather -s 4KiB -o kept.json
+sed -i 's/"topology": "[^"]*"/"topology": "nobody knows"/' kept.json
+refuses "its topology is nowhere" 3 "expected its file" "$PCCL" verify kept.json
+beside=topology-$(sed -n 's/.*"topology_digest": "\([0-9a-f]*\)".*/\1/p' kept.json).json
+cp own.json "$beside"
+check "topology beside the schedule" 0 "$PCCL" verify kept.json
+mkdir elsewhere && mv kept.json "$beside" elsewhere
+check "topology beside the schedule elsewhere" 0 "$PCCL" explain elsewhere/kept.json
+check "another topology" 0 "$PCCL" topology star:5 -o "elsewhere/$beside"
+refuses "another topology under its name" 3 "the schedule was made for" "$PCCL" verify elsewhere/kept.json
+
+# Files of other programs where a topology is expected.
+echo "SwitchName=s Nodes=n[1-4]" >topology.conf
+refuses "no topology of ours" 2 "'topology.conf' is no generator.*--import=FORMAT topology.conf" \
+    "$PCCL" synth -t topology.conf -c allgather

@@ -157,6 +157,26 @@ static void test_schedules_come_back(void **state)
     pccl_schedule_free(schedule);
 }
 
+/* Written once, and the same when it is read. */
+static void test_topologies_come_back(void **state)
+{
+    (void)state;
+    char path[512];
+    struct pccl_error error = {""};
+    struct pccl_topology *again;
+    struct stat first, second;
+    assert_int_equal(pccl_store_save_topology(&store, topology, &error), 0);
+    find_file(path);
+    assert_int_equal(stat(path, &first), 0);
+    assert_int_equal(pccl_topology_create(path, &again, &error), 0);
+    assert_true(again->digest == topology->digest);
+    assert_int_equal(pccl_store_save_topology(&store, topology, &error), 0);
+    assert_int_equal(stat(path, &second), 0);
+    assert_true(first.st_ino == second.st_ino);
+    assert_int_equal(count_files(), 1);
+    pccl_topology_free(again);
+}
+
 static void test_outcomes_come_back(void **state)
 {
     (void)state;
@@ -395,11 +415,11 @@ static void test_many_processes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_schedules_come_back), IN_FOLDER(test_outcomes_come_back), IN_FOLDER(test_other_makers),
-        IN_FOLDER(test_other_keys),          IN_FOLDER(test_other_topologies),   IN_FOLDER(test_other_demands),
-        IN_FOLDER(test_truncated_files),     IN_FOLDER(test_damaged_files),      IN_FOLDER(test_damaged_outcomes),
-        IN_FOLDER(test_pipes),               IN_FOLDER(test_missing_directory),  IN_FOLDER(test_full_disk),
-        IN_FOLDER(test_many_processes),
+        IN_FOLDER(test_schedules_come_back), IN_FOLDER(test_topologies_come_back), IN_FOLDER(test_outcomes_come_back),
+        IN_FOLDER(test_other_makers),        IN_FOLDER(test_other_keys),           IN_FOLDER(test_other_topologies),
+        IN_FOLDER(test_other_demands),       IN_FOLDER(test_truncated_files),      IN_FOLDER(test_damaged_files),
+        IN_FOLDER(test_damaged_outcomes),    IN_FOLDER(test_pipes),                IN_FOLDER(test_missing_directory),
+        IN_FOLDER(test_full_disk),           IN_FOLDER(test_many_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,6 +26,11 @@ int pccl_store_load_schedule(const struct pccl_store *store, const char *key, co
 int pccl_store_save_schedule(const struct pccl_store *store, const char *key, const struct pccl_topology *topology,
                              const struct pccl_schedule *schedule, struct pccl_error *error);
 
+/* Keeps the topology of schedules that are kept, as topology-DIGEST.json, so that whoever looks at them later has it. Does
+ * nothing if the file is there. */
+int pccl_store_save_topology(const struct pccl_store *store, const struct pccl_topology *topology,
+                             struct pccl_error *error);
+
 /* Which of two ways to do the same was measured to be faster. */
 struct pccl_outcome {
     bool planned;         /* the way that follows the schedule, not the other one */
