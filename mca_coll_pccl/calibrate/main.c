@@ -54,11 +54,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             puts(argp_program_version);
         }
         return 0;
-    case ARGP_KEY_ARG: argp_error(state, "unexpected argument '%s'", argument); return EINVAL;
+    case ARGP_KEY_ARG:
+        argp_error(state, "unexpected argument '%s'; the fabric is given with -t", argument);
+        return EINVAL;
     case ARGP_KEY_END:
         if (!options->informs && !options->output && !(options->topology && strchr(options->topology, '/')) &&
             !(options->topology && strstr(options->topology, ".json"))) {
-            argp_error(state, "no file to write to; give -o FILE");
+            argp_error(state, "no file to write to%s%s; give -o FILE", options->topology ? ": no .json in " : "",
+                       options->topology ? options->topology : "");
             return EINVAL;
         }
         return 0;

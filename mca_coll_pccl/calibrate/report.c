@@ -1,3 +1,4 @@
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -5,15 +6,51 @@
 
 #define PS 1e12
 
+static bool is_measured(const struct pccl_class *costs)
+{
+    return costs->latency_origin == PCCL_ORIGIN_MEASURED && costs->bandwidth_origin == PCCL_ORIGIN_MEASURED;
+}
+
+/* A time in picoseconds, in microseconds; negative: not given. */
+static void print_time(int64_t ps)
+{
+    if (ps >= 0) {
+        printf(" %10.2f", (double)ps / 1e6);
+    } else {
+        printf(" %10s", "-");
+    }
+}
+
 static void print_costs(const char *name, const struct pccl_class *costs)
 {
-    printf("%-20s %10.2f %12.1f %10.2f %10.2f", name, (double)costs->latency_ps / 1e6,
-           costs->ps_per_mib > 0 ? (1 << 20) * PS / (double)costs->ps_per_mib / 1e6 : 0.0,
-           (double)costs->send_overhead_ps / 1e6, (double)costs->receive_overhead_ps / 1e6);
+    printf("%-20s", name);
+    print_time(costs->latency_ps);
+    printf(" %12.1f", costs->ps_per_mib > 0 ? (1 << 20) * PS / (double)costs->ps_per_mib / 1e6 : 0.0);
+    print_time(costs->send_overhead_ps);
+    print_time(costs->receive_overhead_ps);
     if (costs->eager_bytes >= 0) {
-        printf(" %10lld %10.2f\n", (long long)costs->eager_bytes, (double)costs->rendezvous_ps / 1e6);
+        printf(" %10lld", (long long)costs->eager_bytes);
     } else {
-        printf(" %10s %10s\n", "-", "-");
+        printf(" %10s", "-");
+    }
+    print_time(costs->eager_bytes >= 0 ? costs->rendezvous_ps : -1);
+    puts(is_measured(costs) ? "  measured" : "  as before");
+}
+
+/* Which classes keep the numbers they had, and what would measure them. */
+static void print_unmeasured(const struct pccl_topology *fabric)
+{
+    const char *before = "\nNo two ranks of this job are joined by links of class ";
+    bool any = false;
+    for (uint32_t c = 0; c < fabric->num_classes; c++) {
+        if (!is_measured(&fabric->classes[c])) {
+            printf("%s\"%s\"", before, fabric->classes[c].name);
+            before = ", ";
+            any = true;
+        }
+    }
+    if (any) {
+        puts(".\nThese keep the numbers they had. Ranks on more hosts, one on each (--map-by node), measure them.");
     }
 }
 
@@ -72,8 +109,8 @@ void calibrate_report(const struct calibrate_plan *plan, const struct calibrate_
                       const struct pccl_topology *fabric, const struct calibrate_rank *ranks)
 {
     (void)ranks;
-    printf("%-20s %10s %12s %10s %10s %10s %10s\n", "class", "latency us", "MB/s", "send us", "receive us", "eager B",
-           "handshake");
+    printf("%-20s %10s %12s %10s %10s %10s %10s  %s\n", "class", "latency us", "MB/s", "send us", "receive us",
+           "eager B", "handshake", "numbers");
     for (uint32_t c = 0; c < fabric->num_classes; c++) {
         print_costs(fabric->classes[c].name, &fabric->classes[c]);
     }
@@ -82,6 +119,7 @@ void calibrate_report(const struct calibrate_plan *plan, const struct calibrate_
             print_costs(pccl_level_name(plan->kinds[i].level), &fabric->inside[plan->kinds[i].level]);
         }
     }
+    print_unmeasured(fabric);
     puts("\nTwo ranks send to each other at once:");
     for (int i = 0; i < plan->num_kinds; i++) {
         print_kind(&plan->kinds[i], &results[i], fabric);

@@ -1,7 +1,6 @@
 #!/bin/sh
-# pccl-calibrate on this machine: it writes a fabric file whose numbers pccl reads as measured, keeps what it cannot
-# measure,
-# and rejects what makes no sense, with a message.
+# pccl-calibrate on this machine: it writes a fabric file whose numbers pccl reads as measured, keeps and names what it
+# cannot measure, and rejects what makes no sense, with a message.
 set -eu
 source=${PCCL_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 build=${PCCL_BUILD:-.}
@@ -39,12 +38,16 @@ cat >"$folder/pair.json" <<END
 END
 calibrate 3 -t "$folder/pair.json" -o "$folder/pair2.json" || fail "a fabric with another host"
 grep -q '"latency_ps": 7000000' "$folder/pair2.json" || fail "what cannot be measured must stay"
+grep -q '^cable .*as before' "$folder/out" && grep -q 'of class "cable"' "$folder/out" ||
+    fail "it must say what was not measured"
 grep -q 'predicted us' "$folder/out" || fail "measured and predicted must stand side by side"
 calibrate 2 -t "$folder/pair.json" -q || fail "the file itself is replaced"
 grep -q measured "$folder/pair.json" || fail "the file itself was to be replaced"
 
 calibrate 2 -t star:4 -o "$folder/no.json" && fail "a fabric without this host was accepted"
 grep -q "$host.*no device" "$folder/out" || fail "no message names the host"
+calibrate 2 "$folder/pair.json" && fail "an argument without an option was accepted"
+grep -q 'the fabric is given with -t' "$folder/out" || fail "no hint at -t"
 calibrate 2 -t star:4 && fail "no file to write to, and no complaint"
 calibrate 2 -t "$folder/none.json" && fail "a file that is not there was accepted"
 calibrate 2 -o "$folder/none/x.json" && fail "a folder that is not there was accepted"
