@@ -70,6 +70,9 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/packing.c \
 	synth/algorithms/packing.h \
 	synth/algorithms/pairwise.c \
+	synth/algorithms/parts.c \
+	synth/algorithms/parts.h \
+	synth/algorithms/parts_row.c \
 	synth/algorithms/plan.c \
 	synth/algorithms/portfolio.c \
 	synth/algorithms/portfolio.h \

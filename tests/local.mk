@@ -18,6 +18,7 @@ UNIT_TESTS = \
 	tests/unit/test_matching \
 	tests/unit/test_memory \
 	tests/unit/test_multicast \
+	tests/unit/test_parts \
 	tests/unit/test_place \
 	tests/unit/test_portfolio \
 	tests/unit/test_program \
@@ -47,6 +48,7 @@ tests_unit_test_fabric_SOURCES = tests/unit/test_fabric.c tests/unit/open.h $(UN
 tests_unit_test_generators_SOURCES = tests/unit/test_generators.c tests/unit/open.h
 tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/open.h
 tests_unit_test_multicast_SOURCES = tests/unit/test_multicast.c tests/unit/open.h
+tests_unit_test_parts_SOURCES = tests/unit/test_parts.c tests/unit/open.h
 tests_unit_test_place_SOURCES = tests/unit/test_place.c tests/unit/open.h
 tests_unit_test_memory_SOURCES = tests/unit/test_memory.c
 tests_unit_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \

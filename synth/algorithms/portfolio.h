@@ -120,5 +120,6 @@ pccl__estimate pccl__estimate_prefix;     /* prefix.c */
 pccl__estimate pccl__estimate_greedy;
 pccl__estimate pccl__estimate_circuits;
 pccl__estimate pccl__estimate_levels; /* levels_row.c */
+pccl__estimate pccl__estimate_parts;  /* parts_row.c */
 
 #endif

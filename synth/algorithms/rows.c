@@ -5,6 +5,7 @@
 #include "algorithms/lines.h"
 #include "algorithms/matching.h"
 #include "algorithms/multicast.h"
+#include "algorithms/parts.h"
 #include "algorithms/portfolio.h"
 #include "algorithms/symmetry.h"
 #include "algorithms/tournament.h"
@@ -59,6 +60,7 @@
 
 #define TOURNAMENT pccl__tournament_algorithm, pccl__estimate_tournament
 
+#define PARTS pccl__parts_algorithm, pccl__estimate_parts
 #define MULTICAST pccl__multicast_algorithm, pccl__estimate_multicast
 
 #define RANK(kind) PCCL__VARIANT(kind, PCCL__BY_RANK)
@@ -115,6 +117,7 @@ const struct pccl__row pccl__rows[] = {
     {"unicast:shuffled", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__SHUFFLED},
     {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST_DETOURS},
     {"unicast:shuffled-detours", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__SHUFFLED_DETOURS},
+    {"parts", CUS, ORDERED | DIRECT, WHOLE, PARTS, 0},
     {"multicast", GATHERS | BAR | CUS, UNROOTED | PLANNED, PIPELINED, MULTICAST, 0},
     {"spanning", ALL, PCCL__FALLBACK, WHOLE, TREE, RANK(PCCL__SPANNING)},
 };

@@ -129,10 +129,12 @@ struct trees {
     uint32_t *chunks; /* [ranks * pieces] room for a list of chunks */
 };
 
+/* In a mirrored phase what is written last is done first, so that it begins with the last piece: what is done with
+ * the pieces afterwards begins with the first one. */
 static void broadcast_pieces(struct pccl__writer *writer, struct trees *trees)
 {
     for (uint32_t piece = 0; piece < writer->pieces; piece++) {
-        trees->chunks[piece] = piece;
+        trees->chunks[piece] = writer->phase == PCCL__FORWARD ? piece : writer->pieces - 1 - piece;
     }
     if (trees->count == 2) {
         pccl__twins_broadcast(writer, trees->tree);

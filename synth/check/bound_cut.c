@@ -144,8 +144,10 @@ static void settle_chunk(struct part *part, const struct pccl_chunk *chunk, bool
     part->num_sources = part->num_targets = 0;
 }
 
-static void sum_chunks(const struct pccl__bounding *bounding, const uint32_t *part_of, struct part *parts)
+/* Returns the bytes of the messages between parts that reductions need at least, see bound_reductions. */
+static unsigned __int128 sum_chunks(const struct pccl__bounding *bounding, const uint32_t *part_of, struct part *parts)
 {
+    unsigned __int128 moved = 0;
     const struct pccl_demand *custom = bounding->request->custom;
     const uint32_t *devices = bounding->request->devices;
     for (uint32_t c = 0; c < custom->num_chunks; c++) {
@@ -164,13 +166,17 @@ static void sum_chunks(const struct pccl__bounding *bounding, const uint32_t *pa
                 parts[p].num_targets++;
             }
         }
+        uint64_t num_ends = 0;
         for (uint32_t i = 0; i < chunk->num_sources + chunk->num_targets; i++) {
             uint32_t p = part_of[devices[i < chunk->num_sources ? sources[i] : targets[i - chunk->num_sources]]];
             if (p != PCCL_NONE && parts[p].num_sources + parts[p].num_targets > 0) {
+                num_ends += (parts[p].num_sources > 0) + (uint64_t)(parts[p].num_targets > 0);
                 settle_chunk(&parts[p], chunk, custom->reduces);
             }
         }
+        moved += num_ends > 2 ? (unsigned __int128)(num_ends - 2) * (uint64_t)chunk->bytes : 0;
     }
+    return moved;
 }
 
 /* Bytes that must leave and enter a side. A chunk that has holders inside and receivers outside leaves at least once;
@@ -284,6 +290,20 @@ static void bound_allreduce(struct pccl__bounding *bounding, const struct part *
     }
 }
 
+/* The same for each chunk of a custom reduction: of s parts with contributions and t parts with targets, the first to
+ * know the result is at most one of either. All parts count as senders, whoever is in them. */
+static void bound_reductions(struct pccl__bounding *bounding, const struct part *parts, uint32_t num_parts,
+                             unsigned __int128 moved, const char *argument)
+{
+    struct pccl__rate out = PCCL__RATE_NONE;
+    for (uint32_t p = 0; p < num_parts; p++) {
+        pccl__rate_join(&out, &parts[p].out);
+    }
+    if (!bounding->multicasts) {
+        raise_cut(bounding, &out, moved, argument);
+    }
+}
+
 int pccl__bound_partition(struct pccl__bounding *bounding, const uint32_t *part_of, uint32_t num_parts, bool whole,
                           const char *argument)
 {
@@ -295,9 +315,10 @@ int pccl__bound_partition(struct pccl__bounding *bounding, const uint32_t *part_
     for (uint32_t p = 0; p < num_parts; p++) {
         parts[p].out = parts[p].in = PCCL__RATE_NONE;
     }
+    unsigned __int128 moved = 0;
     sum_rates(bounding, part_of, parts);
     if (request->collective == PCCL_CUSTOM) {
-        sum_chunks(bounding, part_of, parts);
+        moved = sum_chunks(bounding, part_of, parts);
     } else {
         sum_members(bounding, part_of, parts);
     }
@@ -307,6 +328,9 @@ int pccl__bound_partition(struct pccl__bounding *bounding, const uint32_t *part_
     }
     if (request->collective == PCCL_ALLREDUCE && whole) {
         bound_allreduce(bounding, parts, num_parts, argument);
+    }
+    if (request->collective == PCCL_CUSTOM && request->custom->reduces && whole) {
+        bound_reductions(bounding, parts, num_parts, moved, argument);
     }
     free(parts);
     return 0;

@@ -5,6 +5,7 @@
 
 #define MAX_EXTENT_OF_PAIRS 512 /* beyond it unequal all-to-all blocks are not summed by coordinate */
 #define MAX_POSITIONS 128       /* of either end of the slabs tried along one dimension */
+#define MAX_WINDOW_WORK (UINT64_C(1) << 27) /* links and holders looked at for custom patterns along one dimension */
 
 /* One dimension of a grid, its members and links counted by coordinate. */
 struct axis {
@@ -177,9 +178,65 @@ static void bound_axis(struct pccl__bounding *bounding, const struct axis *axis)
     }
 }
 
+/* --- custom patterns ---------------------------------------------------------------------------------------------- */
+
+/* Cuts a dimension, from coordinate `begin` on and round its end, into windows of equal width; what is left over is in
+ * no window. */
+static int bound_windows(struct pccl__bounding *bounding, uint32_t dimension, uint32_t width, uint32_t begin,
+                         uint32_t *part_of)
+{
+    const struct pccl_topology *topology = bounding->topology;
+    const uint32_t extent = topology->dimensions[dimension], stride = stride_of(topology, dimension);
+    const uint32_t num_windows = extent / width;
+    for (uint32_t device = 0; device < topology->num_devices; device++) {
+        uint32_t window = (device / stride + extent - begin) % extent / width;
+        part_of[device] = window < num_windows ? window : PCCL_NONE;
+    }
+    return pccl__bound_partition(bounding, part_of, num_windows, num_windows * width == extent,
+                                 "cut across a dimension");
+}
+
+/* Every slab that is at most half as wide as the grid, narrow ones and halves first, as long as that takes no time
+ * worth mentioning. */
+static int bound_custom(struct pccl__bounding *bounding, uint32_t dimension, uint32_t *part_of)
+{
+    const struct pccl_topology *topology = bounding->topology;
+    const struct pccl_demand *custom = bounding->request->custom;
+    uint64_t work = 0, once = (uint64_t)topology->num_links + topology->num_devices;
+    uint32_t half = topology->dimensions[dimension] / 2;
+    int status = 0;
+    for (uint32_t c = 0; c < custom->num_chunks; c++) {
+        once += (uint64_t)custom->chunks[c].num_sources + custom->chunks[c].num_targets;
+    }
+    for (uint32_t i = 0; i < half && status == 0; i++) {
+        uint32_t width = i == 0 ? 1 : i == 1 ? half : i;
+        for (uint32_t begin = 0; begin < width && status == 0 && work + once <= MAX_WINDOW_WORK; begin++) {
+            status = bound_windows(bounding, dimension, width, begin, part_of);
+            work += once;
+        }
+    }
+    return status;
+}
+
+static int bound_custom_grid(struct pccl__bounding *bounding)
+{
+    const struct pccl_topology *topology = bounding->topology;
+    uint32_t *part_of = pccl__array_new(topology->num_vertices, sizeof *part_of);
+    int status = part_of == NULL ? PCCL_ERR_MEMORY : 0;
+    for (uint32_t i = 0; i < topology->num_dimensions && status == 0; i++) {
+        status = bound_custom(bounding, i, part_of);
+    }
+    free(part_of);
+    return status;
+}
+
 int pccl__bound_grid(struct pccl__bounding *bounding, bool *is_grid)
 {
     const enum pccl_collective collective = bounding->request->collective;
+    if (collective == PCCL_CUSTOM && has_only_grid_links(bounding)) {
+        *is_grid = false; /* what the caller knows of grids is about other collectives */
+        return bound_custom_grid(bounding);
+    }
     *is_grid = collective != PCCL_CUSTOM && !pccl_collective_is_prefix(collective) && has_only_grid_links(bounding);
     for (uint32_t i = 0; *is_grid && i < bounding->topology->num_dimensions; i++) {
         struct axis axis;

@@ -1,5 +1,5 @@
-/* What a schedule must be for its messages to be replayed: paths are chains of links, ends may hold chunks, messages are
- * in order and name what exists. */
+/* What a schedule must be for its messages to be replayed: paths are chains of links, ends may hold chunks, messages
+ * are in order and name what exists. */
 #ifndef PCCL__STRUCTURE_H
 #define PCCL__STRUCTURE_H
 

@@ -53,7 +53,7 @@ static void choose_blocks(struct replay *replay)
     replay->num_blocks = (uint32_t)(((uint64_t)num_chunks + (1u << replay->block_log) - 1) >> replay->block_log);
 }
 
-/* Counts the blocks of which a message carries chunks in next[block], or puts the message there if entries are given. */
+/* Counts the blocks of a message's chunks in next[block], or puts the message there if entries are given. */
 static void enter_message(const struct replay *replay, uint32_t number, uint32_t *next, uint32_t *entries)
 {
     uint32_t count, previous = PCCL_NONE;

@@ -27,15 +27,15 @@ static int check_path(const struct pccl__structure *structure, uint32_t number)
     const struct pccl_schedule *schedule = structure->schedule;
     const struct pccl_path *path = &schedule->paths[number];
     if (path->num_links == 0 || (uint64_t)path->first_link + path->num_links > schedule->num_path_links) {
-        return pccl__fail(structure->error, PCCL_ERR_VERIFY, "path %u has %u links from entry %u of a list of %u", number,
-                          path->num_links, path->first_link, schedule->num_path_links);
+        return pccl__fail(structure->error, PCCL_ERR_VERIFY, "path %u has %u links from entry %u of a list of %u",
+                          number, path->num_links, path->first_link, schedule->num_path_links);
     }
     uint32_t vertex = path->source;
     for (uint32_t i = 0; i < path->num_links; i++) {
         uint32_t link = schedule->path_links[path->first_link + i];
         if (link >= topology->num_links) {
-            return pccl__fail(structure->error, PCCL_ERR_VERIFY, "path %u uses link %u; the topology has %u links", number,
-                              link, topology->num_links);
+            return pccl__fail(structure->error, PCCL_ERR_VERIFY, "path %u uses link %u; the topology has %u links",
+                              number, link, topology->num_links);
         }
         if (topology->links[link].source != vertex) {
             return pccl__fail(structure->error, PCCL_ERR_VERIFY, "path %u is broken: link %u leaves vertex %u, not %u",

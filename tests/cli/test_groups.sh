@@ -32,6 +32,12 @@ check "plot three groups" 0 "$PCCL" plot rows.json -o rows.svg
 check "each column, all-reduce" 0 "$PCCL" synth -t torus:3x4 -c allreduce -g each:column -s 4KiB -o columns.json
 check "verify four groups" 0 "$PCCL" verify columns.json
 
+# Rows that keep out of each other's way finish together, when one alone would.
+for collective in allgather allreduce alltoall broadcast reduce_scatter; do
+    check "$collective in each row" 0 "$PCCL" synth -t torus:4x6:unit -c $collective -g each:row -s 1MiB --json
+    holds "no link of a row stands idle in $collective" out '"gap": 1\.0'
+done
+
 wrong()
 {
     refuses "group '$1'" 2 "$2" "$PCCL" synth -t mesh:4x4 -c allgather -g "$1"
