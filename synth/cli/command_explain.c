@@ -177,6 +177,20 @@ static int compare_loads(const void *a, const void *b)
     return left->link < right->link ? -1 : left->link > right->link;
 }
 
+/* As many characters as the longest name of the first rows needs, and 10 at least. */
+static int width_of_names(const struct pccl_topology *topology, const struct load *loads, uint32_t rows)
+{
+    size_t width = 10;
+    for (uint32_t i = 0; i < rows; i++) {
+        const struct pccl_link *link = &topology->links[loads[i].link];
+        size_t source = strlen(topology->vertices[link->source].name);
+        size_t target = strlen(topology->vertices[link->target].name);
+        width = source > width ? source : width;
+        width = target > width ? target : width;
+    }
+    return (int)width;
+}
+
 static void print_loads(const struct subject *subject, const struct load *loads, uint32_t rows)
 {
     const struct pccl_topology *topology = subject->topology;
@@ -189,10 +203,11 @@ static void print_loads(const struct subject *subject, const struct load *loads,
     }
     printf("Load per link (%u links, %u idle; held %.1f %% of the time on average)\n", topology->num_links, idle,
            100 * sum / (topology->num_links ? topology->num_links : 1));
-    printf("  %-10s    %-10s  %12s  %10s  %6s\n", "from", "to", "bytes", "held", "share");
+    int width = width_of_names(topology, loads, rows);
+    printf("  %-*s    %-*s  %12s  %10s  %6s\n", width, "from", width, "to", "bytes", "held", "share");
     for (uint32_t i = 0; i < rows; i++) {
         const struct pccl_link *link = &topology->links[loads[i].link];
-        printf("  %-10s -> %-10s  %12s  %10s  %5.1f%%\n", topology->vertices[link->source].name,
+        printf("  %-*s -> %-*s  %12s  %10s  %5.1f%%\n", width, topology->vertices[link->source].name, width,
                topology->vertices[link->target].name, cli_bytes_text(loads[i].bytes).text,
                cli_time_text(loads[i].held_ps).text,
                makespan_ps > 0 ? 100 * (double)loads[i].held_ps / (double)makespan_ps : 0);

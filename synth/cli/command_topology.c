@@ -278,7 +278,7 @@ static int run(const struct cli_arguments *arguments)
 
 const struct cli_command cli_command_topology = {
     .name = "topology",
-    .summary = "describe a topology: size, diameter, bisection, symmetry",
+    .summary = "describe, draw, write or import a topology",
     .operands = "TOPOLOGY | --import=FORMAT FILE...",
     .num_operands = 1,
     .max_operands = 1 << 16,

@@ -18,9 +18,12 @@ static void print_help(void)
     for (size_t i = 0; i < NUM_COMMANDS; i++) {
         printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
     }
-    printf("\nTry this: make a schedule, see how close to the optimum it is, look at it.\n"
+    printf("\nTry this: a network, a schedule for it, how close to the optimum it is and why.\n"
+           "  pccl topology torus:4x4 --draw -o torus.svg\n"
            "  pccl synth -t torus:4x4 -c allgather -s 1MiB -o gather.json\n"
-           "  pccl plot gather.json -o gather.svg\n\n"
+           "  pccl explain gather.json\n"
+           "  pccl plot gather.json -o gather.svg\n"
+           "A browser opens the pictures.\n\n"
            "'pccl COMMAND --help' explains a command, 'pccl --version' tells the version,\n"
            "'man pccl' has the whole story: topologies, groups, exit codes, more examples.\n");
 }

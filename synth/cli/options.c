@@ -94,7 +94,8 @@ static int take_operands(struct cli_arguments *arguments, int argc, char **argv)
     if (given < command->num_operands) {
         cli_error("%s: expected %s (see 'pccl %s --help')", command->name, command->operands, command->name);
     } else if (given > most) {
-        cli_error("%s: unexpected '%s' (see 'pccl %s --help')", command->name, argv[optind + (int)most], command->name);
+        cli_error("%s: unexpected '%s'%s (see 'pccl %s --help')", command->name, argv[optind + (int)most],
+                  most == 0 ? "; everything is given with options here, such as -t TOPOLOGY" : "", command->name);
     } else if (given > 0) {
         arguments->operand = argv[optind];
         arguments->operands = (const char *const *)&argv[optind];

@@ -8,7 +8,7 @@ for command in $commands; do
 done
 # The examples of the help must work as they stand.
 sed -n 's/^  pccl /pccl /p' out >examples
-[ "$(wc -l <examples)" -eq 2 ] && echo "PASS help has two examples" || echo "FAIL help has two examples: $(cat examples)"
+[ "$(wc -l <examples)" -eq 4 ] && echo "PASS help has four examples" || echo "FAIL help has four examples: $(cat examples)"
 while read -r line; do
     check "example: $line" 0 sh -c "PATH=$(dirname "$PCCL"):\$PATH; $line"
 done <examples
@@ -39,6 +39,8 @@ refuses "missing topology" 2 "topology is missing" "$PCCL" synth -c allgather
 refuses "missing collective" 2 "collective is missing" "$PCCL" synth -t ring:4
 refuses "unknown collective" 2 "allgaffer.*allgather" "$PCCL" synth -t ring:4 -c allgaffer
 refuses "missing file" 2 "expected FILE" "$PCCL" verify
+refuses "a topology without its option" 2 "unexpected 'ring:4'; everything is given with options here, such as -t" \
+    "$PCCL" synth ring:4
 refuses "two files" 2 "unexpected 'b'" "$PCCL" verify a b
 refuses "bad size" 2 "size '1XB': expected" "$PCCL" synth -t ring:4 -c allgather -s 1XB
 refuses "negative size" 2 "size '-1': expected" "$PCCL" synth -t ring:4 -c allgather -s -1
