@@ -120,6 +120,66 @@ static void test_far_displacements(MPI_Datatype mebibytes)
     munmap(mine, 2 * MIB);
 }
 
+/* Blocks before the address of the buffer. */
+static void test_negative_displacements(void)
+{
+    const int counts[2] = {1000, 700}, displacements[2] = {-1000, -1700};
+    uint64_t *words = reserve(MIB), *end = words + MIB / 8, *mine = reserve(MIB);
+    check_case("allgatherv and scatterv to and from before the buffer");
+    number(mine, (size_t)counts[rank], (uint64_t)rank << 40);
+    MPI_Allgatherv(mine, counts[rank], MPI_UINT64_T, end, counts, displacements, MPI_UINT64_T, MPI_COMM_WORLD);
+    check_numbers(end - 1000, 1000, 0);
+    check_numbers(end - 1700, 700, (uint64_t)1 << 40);
+    number(end - 1700, 1700, 77);
+    MPI_Scatterv(end, counts, displacements, MPI_UINT64_T, mine, counts[rank], MPI_UINT64_T, 1, MPI_COMM_WORLD);
+    check_numbers(mine, (size_t)counts[rank], rank == 0 ? 777 : 77);
+    munmap(words, MIB);
+    munmap(mine, MIB);
+}
+
+#define FAR_ELEMENTS 30 /* 64 MiB from each other, the datatype's lower bound 1 MiB before its data */
+
+static uint64_t *far_word(uint64_t *words, int block, int i)
+{
+    return words + (size_t)(block * FAR_ELEMENTS + i) * 64 * MIB / 8;
+}
+
+static void check_far(uint64_t *words, int block, uint64_t first)
+{
+    for (int i = 0; i < FAR_ELEMENTS; i++) {
+        check_that(*far_word(words, block, i) == first + (uint64_t)i, "element %d of block %d", i, block);
+    }
+}
+
+/* Elements that are few and over 2 GiB apart: only their data may be touched and packed. */
+static void test_far_elements(void)
+{
+    MPI_Datatype far;
+    MPI_Type_create_resized(MPI_UINT64_T, -(MPI_Aint)MIB, (MPI_Aint)(64 * MIB), &far);
+    MPI_Type_commit(&far);
+    size_t bytes = 2 * FAR_ELEMENTS * 64 * MIB + 2 * MIB;
+    uint64_t *from = reserve(bytes) + MIB / 8, *to = reserve(bytes) + MIB / 8;
+    for (int block = 0; block < 2; block++) {
+        for (int i = 0; i < FAR_ELEMENTS; i++) {
+            *far_word(from, block, i) = (uint64_t)(rank * 10000 + block * 1000 + i);
+        }
+    }
+    check_case("all-to-all, in place too, allgather and bcast of %d words over %d MiB", FAR_ELEMENTS, FAR_ELEMENTS * 64);
+    MPI_Alltoall(from, FAR_ELEMENTS, far, to, FAR_ELEMENTS, far, MPI_COMM_WORLD);
+    MPI_Alltoall(MPI_IN_PLACE, 0, far, from, FAR_ELEMENTS, far, MPI_COMM_WORLD);
+    for (int peer = 0; peer < 2; peer++) {
+        check_far(to, peer, (uint64_t)(peer * 10000 + rank * 1000));
+        check_far(from, peer, (uint64_t)(peer * 10000 + rank * 1000));
+    }
+    MPI_Allgather(from, FAR_ELEMENTS, far, to, FAR_ELEMENTS, far, MPI_COMM_WORLD);
+    check_far(to, 1, 1000);
+    MPI_Bcast(to, 2 * FAR_ELEMENTS, far, 1, MPI_COMM_WORLD);
+    check_far(to, 0, 0);
+    munmap(from - MIB / 8, bytes);
+    munmap(to - MIB / 8, bytes);
+    MPI_Type_free(&far);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Datatype mebibytes;
@@ -131,6 +191,8 @@ int main(int argc, char **argv)
     }
     MPI_Type_contiguous((int)MIB, MPI_BYTE, &mebibytes);
     MPI_Type_commit(&mebibytes);
+    test_negative_displacements();
+    test_far_elements();
     test_far_displacements(mebibytes);
     test_bcast(true);
     test_bcast(false);

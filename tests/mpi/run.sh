@@ -24,6 +24,7 @@ build() {
     for program in nonblocking persistent flow; do
         compile "$program" "$here/$program.c" "$here/operations.c" "$here/check.c" || return 1
     done
+    compile mixture "$here/mixture.c" "$here/operations.c" "$here/check.c" || return 1
     for program in allocations exhaustion; do
         compile "$program" "$here/$program.c" "$here/heap.c" "$here/operations.c" "$here/check.c" || return 1
     done
@@ -136,6 +137,9 @@ requests() {
     launch nonblocking-8 8 60 "$(topology torus:2x4) --mca coll_pccl_cache_plans 3" nonblocking 6
     launch persistent-3 3 60 "" persistent
     launch persistent-8 8 60 "$(topology torus:2x4) --mca coll_pccl_message_limit 1000" persistent 100
+    launch mixture-3 3 60 "" mixture
+    launch mixture-5 5 60 "$(topology ring:5) --mca coll_pccl_window 1 --mca coll_pccl_keep_mib 0" mixture 2
+    launch mixture-threads-4 4 60 "--mca coll_pccl_cache_plans 2" mixture 2 3
     launch flow-2 2 60 "" flow
     launch flow-3 3 60 "" flow
     start nonblocking-declined-4 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 "$TEST_FOLDER/nonblocking"
