@@ -121,39 +121,24 @@ static bool pays(const struct matcher *matcher, const struct pccl__arc *arc)
            lacking * matcher->quickest_ps[arc->target];
 }
 
-/* Whether the sender has a chunk that the receiver neither has nor is about to get. */
-static bool is_useful(const struct matcher *matcher, const struct pccl__arc *arc)
-{
-    const uint64_t *have = matcher->have + arc->source * matcher->words;
-    const uint64_t *owned = matcher->owned + arc->target * matcher->words;
-    for (size_t w = 0; w < matcher->words; w++) {
-        if ((have[w] & ~owned[w]) != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Starts a message on the arc if that is possible and useful now; if an occupied resource will be idle for this arc
  * at a time that no idle event announces, plans a retry. */
 static int try_arc(struct matcher *matcher, uint32_t number)
 {
     const struct pccl__arc *arc = &matcher->arcs.arcs[number];
     int64_t possible_ps = matcher->now_ps;
-    if (!is_useful(matcher, arc)) {
-        return 0; /* what arrives at the sender makes the arc be looked at again */
+    /* A look at few chunks is quicker than one at all resources: what arrives later makes the arc be looked at again. */
+    bool useless = matcher->words == 1 && (matcher->have[arc->source] & ~matcher->owned[arc->target]) == 0;
+    if (useless || (matcher->clustered && pccl__clusters_avoid(&matcher->clusters, number))) {
+        return 0;
     }
-    bool announced = matcher->clustered && pccl__clusters_avoid(&matcher->clusters, number);
     for (uint32_t i = 0; i < arc->num_uses; i++) {
         const struct pccl__use *use = &matcher->arcs.uses[arc->first_use + i];
         int64_t idle_ps = matcher->busy_ps[use->resource] - use->offset_ps;
         if (idle_ps > matcher->now_ps && matcher->idle_event_ps[use->resource] > matcher->now_ps) {
-            announced = true;
+            return 0; /* announced */
         }
         possible_ps = idle_ps > possible_ps ? idle_ps : possible_ps;
-    }
-    if (announced) {
-        return 0;
     }
     if (possible_ps > matcher->now_ps) {
         return pccl__events_push(&matcher->events, possible_ps, number, DETAIL_RETRY);

@@ -45,18 +45,21 @@ static void arrange(struct page *page, const struct plot *plot, const struct plo
         MARGIN + fmax(page->load ? HEADER + load_height : 0, page->time ? page->time_area.y + time_height : 0);
 }
 
-/* "Allgather of 1 MiB on torus:4x4, 16 ranks". */
+/* "Allgather of 1 MiB on torus:4x4, 16 ranks", "Pattern of 64 blocks on torus:8x8, 64 ranks". */
 static void print_title(const struct plot *plot, char *text, size_t room)
 {
     const struct pccl_demand *demand = plot->schedule->demand;
     char name[100], size[60] = "";
     plot_shorten(plot->topology->name, 60, name, sizeof(name));
-    if (demand->collective != PCCL_BARRIER) {
+    bool custom = demand->collective == PCCL_CUSTOM;
+    if (custom) {
+        snprintf(size, sizeof(size), " of %u blocks", demand->num_chunks / demand->pieces);
+    } else if (demand->collective != PCCL_BARRIER) {
         snprintf(size, sizeof(size), " of %s",
                  plot->block_bytes < 0 ? "unequal blocks" : cli_bytes_text(plot->block_bytes).text);
     }
-    snprintf(text, room, "%s%s on %s, %u ranks", pccl_collective_name(demand->collective), size, name,
-             demand->num_ranks);
+    snprintf(text, room, "%s%s on %s, %u ranks", custom ? "pattern" : pccl_collective_name(demand->collective), size,
+             name, demand->num_ranks);
     text[0] = (char)(text[0] >= 'a' && text[0] <= 'z' ? text[0] - 'a' + 'A' : text[0]);
 }
 
