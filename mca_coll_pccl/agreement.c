@@ -26,6 +26,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "report.h"
+
 enum word { HELLO = 1, OFFER, ACCEPT, WITHDRAW, COMMIT, DECLINE };
 
 /* Sent from here, since a request that is given up may still be under way. */
@@ -101,11 +103,18 @@ static void list_ranks(const bool *flags, uint32_t num_ranks, char *text, size_t
     }
 }
 
+/* Rank 0 knows whom it misses and speaks alone; where it is rank 0 that is missing, all others know only that, and
+ * mpirun makes one text of theirs. */
 static void show_absent(const bool *absent, uint32_t num_ranks)
 {
+    int timeout = coll_pccl_parameters.agreement_timeout;
     char list[256];
     list_ranks(absent, num_ranks, list, sizeof list);
-    opal_show_help("help-mpi-coll-pccl.txt", "ranks absent", true, coll_pccl_parameters.agreement_timeout, list);
+    if (!absent[0]) {
+        coll_pccl_report_help("ranks absent", timeout, list);
+    } else {
+        opal_show_help(COLL_PCCL_HELP_FILE, "ranks absent", true, timeout, list);
+    }
     if (coll_pccl_parameters.verbose > 0) {
         opal_output(coll_pccl_output,
                     "off in all ranks of MPI_COMM_WORLD: it is off or not installed in some (see the help text)");
@@ -249,8 +258,8 @@ static bool compare_records(const struct coll_pccl_record *records, uint32_t num
             continue;
         }
         if (tell) {
-            opal_show_help("help-mpi-coll-pccl.txt", "ranks differ", true, compared[f].name, records[0].host, different,
-                           records[different].host);
+            coll_pccl_report_help("ranks differ", compared[f].name, records[0].host, different,
+                                  records[different].host);
         }
         if (tell && coll_pccl_parameters.verbose > 0) {
             opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: they differ (see the help text)");
@@ -263,9 +272,9 @@ static bool compare_records(const struct coll_pccl_record *records, uint32_t num
 static void show_topology_error(int status, const struct pccl_error *error)
 {
     const char *text = coll_pccl_parameters.topology, *placement = coll_pccl_parameters.placement;
-    opal_show_help("help-mpi-coll-pccl.txt", "topology unusable", true, text && text[0] ? text : "(not set)",
-                   placement && placement[0] ? placement : "(not set)",
-                   error->message[0] ? error->message : pccl_status_text(status));
+    coll_pccl_report_help("topology unusable", text && text[0] ? text : "(not set)",
+                          placement && placement[0] ? placement : "(not set)",
+                          error->message[0] ? error->message : pccl_status_text(status));
     if (coll_pccl_parameters.verbose > 0) {
         opal_output(coll_pccl_output, "off in all ranks of MPI_COMM_WORLD: no usable topology (see the help text)");
     }

@@ -25,7 +25,7 @@ static bool runs_with_its_version(void)
     if (comma) {
         *comma = '\0';
     }
-    opal_show_help("help-mpi-coll-pccl.txt", "wrong version", true, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, library);
+    opal_show_help(COLL_PCCL_HELP_FILE, "wrong version", true, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, library);
     return false;
 }
 

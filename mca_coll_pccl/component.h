@@ -47,6 +47,8 @@ extern unsigned long coll_pccl_served_calls;
 /* Stream of opal_output for everything that coll_pccl_verbose asks for. */
 extern int coll_pccl_output;
 
+#define COLL_PCCL_HELP_FILE "help-mpi-coll-pccl.txt"
+
 /* The component, as the framework sees it. */
 extern const mca_coll_base_component_t mca_coll_pccl_component;
 

@@ -164,7 +164,7 @@ static void check_collectives(void)
     char *list = strdup(text[0] == '^' ? text + 1 : text);
     char *wrong = list ? mark_named(list, &named) : NULL;
     if (!list || wrong || named == 0) {
-        opal_show_help("help-mpi-coll-pccl.txt", "unknown collective", true, text, wrong ? wrong : "");
+        opal_show_help(COLL_PCCL_HELP_FILE, "unknown collective", true, text, wrong ? wrong : "");
         coll_pccl_parameters.priority = 0;
         coll_pccl_parameters.unusable = true;
     }
@@ -201,13 +201,13 @@ void coll_pccl_parameters_check(void)
     for (size_t i = 0; i < NUM_PARAMETERS; i++) {
         const struct parameter *row = &parameters[i];
         if (row->number && (*row->number < row->minimum || *row->number > row->maximum)) {
-            opal_show_help("help-mpi-coll-pccl.txt", "number out of range", true, row->name, *row->number, row->minimum,
+            opal_show_help(COLL_PCCL_HELP_FILE, "number out of range", true, row->name, *row->number, row->minimum,
                            row->maximum, row->preset);
             *row->number = row->preset;
         }
     }
     check_collectives();
     if (find_selection() == NUM_SELECTIONS) {
-        opal_show_help("help-mpi-coll-pccl.txt", "unknown selection", true, coll_pccl_parameters.select);
+        opal_show_help(COLL_PCCL_HELP_FILE, "unknown selection", true, coll_pccl_parameters.select);
     }
 }

@@ -2,7 +2,9 @@
 #include "report.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static void print_time(char text[32], int64_t time_ps)
 {
@@ -104,6 +106,18 @@ void coll_pccl_report_mute(struct ompi_communicator_t *comm)
         print_subject(text, comm, "nothing measured");
         opal_output(coll_pccl_output, "%s: no component below serves allreduce; pccl serves whatever it can", text);
     }
+}
+
+void coll_pccl_report_help(const char *topic, ...)
+{
+    va_list values;
+    va_start(values, topic);
+    char *text = opal_show_help_vstring(COLL_PCCL_HELP_FILE, topic, false, values);
+    va_end(values);
+    if (text) {
+        opal_output(coll_pccl_output, "%s", text);
+    }
+    free(text);
 }
 
 void coll_pccl_report_refused(uint32_t rank, const struct pccl_error *error)

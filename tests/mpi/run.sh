@@ -212,15 +212,23 @@ test_lowering() {
     fi
 }
 
-# said PATTERN: did the last start say this? Asked because mpirun of Open MPI 4.1.4 loses every fourth help text, its
-# own too, with or without "ORTE_ERROR_LOG: Out of resource in file .../show_help.c"; so tests of texts are repeated.
+# said PATTERN: did the last start say this?
 said() {
     grep -qE "$1" "$logs/$start_name.log"
 }
 
+# repeatedly COMMAND...: for help texts that many ranks have, so that mpirun makes one of them: that of Open MPI 4.1.4
+# loses every fourth, its own too, with or without "ORTE_ERROR_LOG: Out of resource in file .../show_help.c".
+attempts=1
+repeatedly() {
+    attempts=6
+    "$@"
+    attempts=1
+}
+
 # expect NAME RANKS "OPTIONS" PATTERN [FORBIDDEN]: right results, and the given line.
 expect() {
-    for attempt in 1 2 3 4 5 6; do
+    for attempt in $(seq "$attempts"); do
         # shellcheck disable=SC2086
         start "$1" 60 "$pccl_environment" -n "$2" $3 "$TEST_FOLDER/collectives" --plain roots reductions
         if said "$4" || [ -n "$(trouble)" ]; then
@@ -270,14 +278,15 @@ hosts() {
 settings() {
     expect default-off 3 "--mca coll_pccl_priority 0" "0 failures" "pccl"
     expect wrong-topology 3 "$(topology torus:banana)" "coll_pccl_topology" "$at_work"
+    once wrong-topology "What happens now"
     expect unknown-topology 3 "$(topology donut:4)" "coll_pccl_topology" "$at_work"
     expect missing-file 3 "$(topology /nowhere/topology.json)" "coll_pccl_topology" "$at_work"
     expect small-topology 5 "$(topology star:3)" "coll_pccl_topology" "$at_work"
     expect wrong-placement 3 "$(topology star:4 0,1,9)" "coll_pccl_placement" "$at_work"
     expect short-placement 3 "$(topology star:4 0,1)" "coll_pccl_placement" "$at_work"
-    expect wrong-collectives 3 "--mca coll_pccl_collectives bcast,frobnicate" "frobnicate" "$at_work"
-    expect wrong-window 3 "--mca coll_pccl_window -3" "coll_pccl_window"
-    expect wrong-number 3 "--mca coll_pccl_cache_plans 0" "coll_pccl_cache_plans"
+    repeatedly expect wrong-collectives 3 "--mca coll_pccl_collectives bcast,frobnicate" "frobnicate" "$at_work"
+    repeatedly expect wrong-window 3 "--mca coll_pccl_window -3" "coll_pccl_window"
+    repeatedly expect wrong-number 3 "--mca coll_pccl_cache_plans 0" "coll_pccl_cache_plans"
     expect negative-priority 3 "--mca coll_pccl_priority -1" "0 failures" "$at_work"
     expect some-collectives 4 "--mca coll_pccl_collectives allreduce,bcast" \
         "allreduce on .*$at_work" "^[^ ]* reduce on .*$at_work"
@@ -300,7 +309,7 @@ differ() {
     shift 2
     set -- "$@" "$TEST_FOLDER/collectives" --plain roots reductions
     for place in first last; do
-        for attempt in 1 2 3 4 5; do
+        for attempt in $(seq "$attempts"); do
             if [ "$place" = first ]; then
                 start "$differ_name-$place" 60 "$pccl_environment" -n 1 env "$@" : \
                     -n 3 "$TEST_FOLDER/collectives" --plain roots reductions
@@ -318,8 +327,8 @@ differ() {
 
 agreement() {
     pccl_environment="$pccl_environment OMPI_MCA_coll_pccl_agreement_timeout=2"
-    differ off-in-one 'What happens now: pccl is off' OMPI_MCA_coll_pccl_priority=0
-    differ missing-in-one 'What happens now: pccl is off' -u OMPI_MCA_mca_base_component_path
+    repeatedly differ off-in-one 'What happens now: pccl is off' OMPI_MCA_coll_pccl_priority=0
+    repeatedly differ missing-in-one 'What happens now: pccl is off' -u OMPI_MCA_mca_base_component_path
     differ other-topology 'What happens now: pccl is off' OMPI_MCA_coll_pccl_topology=star:7
     differ other-collectives 'What happens now: pccl is off' OMPI_MCA_coll_pccl_collectives=bcast
     differ other-order 'What happens now: pccl is off' OMPI_MCA_coll_pccl_reproducible=1
