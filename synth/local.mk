@@ -80,6 +80,7 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/problem.c \
 	synth/algorithms/reverse.c \
 	synth/algorithms/ring.c \
+	synth/algorithms/rounds.c \
 	synth/algorithms/rows.c \
 	synth/algorithms/slots.c \
 	synth/algorithms/slots.h \

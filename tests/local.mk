@@ -11,6 +11,7 @@ UNIT_TESTS = \
 	tests/unit/test_fabric \
 	tests/unit/test_exchange \
 	tests/unit/test_fold \
+	tests/unit/test_rounds \
 	tests/unit/test_generators \
 	tests/unit/test_greedy \
 	tests/unit/test_hierarchy \
@@ -70,6 +71,8 @@ tests_unit_test_matching_SOURCES = tests/unit/test_matching.c tests/unit/open.h 
 tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY) \
 	$(UNIT_SAMPLES)
 tests_unit_test_fold_SOURCES = tests/unit/test_fold.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
+tests_unit_test_rounds_SOURCES = tests/unit/test_rounds.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY) \
+	$(UNIT_INTERPRETER)
 tests_unit_test_unicast_SOURCES = tests/unit/test_unicast.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_symmetry_SOURCES = tests/unit/test_symmetry.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 

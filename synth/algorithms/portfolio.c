@@ -92,14 +92,17 @@ static uint32_t log_pieces(uint32_t pieces)
 }
 
 /* The forecast, and a quarter more in a hurry for what is planned message by message: planning takes longer than it
- * may gain. (Not where a tree with few messages is planned.) */
+ * may gain. (Not where a tree with few messages is planned.) An eighth less for what keeps ranks in step, see
+ * add_losses. */
 static int64_t weigh_forecast(const struct search *search, const struct prospect *prospect)
 {
     enum pccl_collective collective = search->problem.collective;
     bool cast = collective == PCCL_BROADCAST || collective == PCCL_REDUCE;
     bool few = count_messages(search, prospect->row, log_pieces(prospect->pieces)) <= FIRST_USE_SMALL;
     bool planned = (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0 && !(cast && few);
-    return prospect->estimate_ps + (planned && is_hurried(search) ? prospect->estimate_ps / 4 : 0);
+    bool paced = (pccl__rows[prospect->row].flags & PCCL__PACED) != 0;
+    return prospect->estimate_ps + (planned && is_hurried(search) ? prospect->estimate_ps / 4 : 0) -
+           (paced && is_first_use(search) ? prospect->estimate_ps / 8 : 0);
 }
 
 /* The largest power of two of pieces worth a look, as its exponent: none too small, not too many messages. */
@@ -227,18 +230,19 @@ static void note(struct pccl_candidate *candidate, const char *why)
     candidate->rejection[length] = '\0';
 }
 
-/* At first use, what the model does not know: links do not pass from sender to sender without a loss. (Where every rank
- * has something of its own for every other, they do so whatever the schedule.) */
+/* At first use, what the model does not know: links do not pass from sender to sender without a loss. Where every rank
+ * has something of its own for every other, they do so whatever the schedule; but half of the loss is spared if ranks
+ * keep one another in step. */
 static int add_losses(const struct search *search, const struct pccl_schedule *schedule, int64_t *time_ps)
 {
     int64_t lost_ps = 0;
     enum pccl_collective collective = search->problem.collective;
     bool gathers = !pccl_collective_is_rooted(collective) && collective != PCCL_ALLTOALL && collective != PCCL_CUSTOM;
-    if (!is_first_use(search) || !gathers) {
+    if (!is_first_use(search) || !(gathers || schedule->pace > 0)) {
         return 0;
     }
     int status = pccl__schedule_handovers(search->problem.topology, schedule, &lost_ps, search->error);
-    *time_ps += status == 0 ? lost_ps : 0;
+    *time_ps += status != 0 ? 0 : gathers ? lost_ps : -lost_ps / 2;
     return status;
 }
 

@@ -25,6 +25,7 @@ enum pccl__cut {
 #define PCCL__PLANNED 32u       /* searches message by message: slow to make */
 #define PCCL__FALLBACK 4u       /* at first use tried only if nothing else serves */
 #define PCCL__KEEPS_TREE 64u    /* combines by the fixed tree where that is asked for */
+#define PCCL__PACED 256u        /* makes schedules that keep ranks in step, see struct pccl_schedule */
 #define PCCL__GATHERS_APART 128u /* an all-gather, which a reduce-scatter by the fixed tree makes an all-reduce */
 
 struct pccl__row {
@@ -96,6 +97,7 @@ pccl__algorithm pccl__exchange_algorithm;  /* exchange.c; kind: enum pccl__patte
 pccl__algorithm pccl__fold_algorithm;      /* doubling.c; kind: enum pccl__pattern */
 pccl__algorithm pccl__vector_algorithm;    /* doubling.c; kind: enum pccl__pattern */
 pccl__algorithm pccl__spread_algorithm;    /* pairwise.c; kind: enum pccl__spread */
+pccl__algorithm pccl__rounds_algorithm;    /* rounds.c */
 pccl__algorithm pccl__transpose_algorithm; /* pairwise.c; kind: enum pccl__pattern */
 pccl__algorithm pccl__ring_algorithm;      /* ring.c; kind: enum pccl__ring */
 pccl__algorithm pccl__dimensions_algorithm; /* dimensions.c; variant: enum pccl__dimensions */
@@ -121,5 +123,6 @@ pccl__estimate pccl__estimate_greedy;
 pccl__estimate pccl__estimate_circuits;
 pccl__estimate pccl__estimate_levels; /* levels_row.c */
 pccl__estimate pccl__estimate_parts;  /* parts_row.c */
+pccl__estimate pccl__estimate_rounds; /* rounds.c */
 
 #endif

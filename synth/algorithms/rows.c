@@ -57,6 +57,7 @@
 #define UNICAST pccl__unicast_algorithm, pccl__estimate_unicast
 #define SYMMETRY pccl__symmetry_algorithm, pccl__estimate_symmetry
 #define CIRCUITS pccl__circuits_algorithm, pccl__estimate_circuits
+#define ROUNDS pccl__rounds_algorithm, pccl__estimate_rounds
 
 #define TOURNAMENT pccl__tournament_algorithm, pccl__estimate_tournament
 
@@ -113,6 +114,7 @@ const struct pccl__row pccl__rows[] = {
     {"circuits:folded", A2A, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_FOLDED},
     {"circuits:rotated", A2A | GA | SC | CUS, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
     {"circuits:longest", A2A | GA | SC | CUS, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
+    {"rounds", A2A, DIRECT | UNROOTED | PCCL__PACED, PIPELINED, ROUNDS, 0},
     {"unicast:farthest", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST},
     {"unicast:shuffled", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__SHUFFLED},
     {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST_DETOURS},

@@ -34,6 +34,12 @@ struct whereabouts {
     uint32_t end; /* PCCL_NONE: not moved yet */
 };
 
+/* Until when a vertex receives what a step brings it, as far as the schedule's pace needs to know. */
+struct paced_step {
+    uint32_t step; /* plus 1 */
+    int64_t until_ps;
+};
+
 /* A message that a receiver's CPU has to deal with. */
 struct arrival {
     int64_t arrival_ps;
@@ -54,6 +60,7 @@ struct simulator {
     uint32_t num_states;                /* of a vertex: num_chunks, or 1 for a barrier */
     int64_t *ready_ps;                  /* [num_ends * num_states], NULL if whereabouts do */
     struct whereabouts *whereabouts;    /* [num_chunks] if all chunks have one source and one target, else NULL */
+    struct paced_step *paced;           /* [num_ends * pace]: of step s at s % pace */
     int64_t *finish_ps;                 /* of the messages of one step, or the caller's array for all */
     struct arrival *arrivals;           /* of one step */
     uint32_t *receivers, *arrival_ends; /* [num_ends], see sort_by_receiver */
@@ -162,6 +169,11 @@ static int prepare_state(struct simulator *simulator)
         simulator->ready_ps = pccl__array_new(simulator->num_ends, simulator->num_states * sizeof(int64_t));
         complete = complete && simulator->ready_ps != NULL;
     }
+    if (simulator->schedule->pace > 0) {
+        simulator->paced = pccl__array_new((size_t)simulator->num_ends * simulator->schedule->pace,
+                                           sizeof *simulator->paced);
+        complete = complete && simulator->paced != NULL;
+    }
     return complete ? 0 : pccl__fail_memory(simulator->error);
 }
 
@@ -234,6 +246,27 @@ static int64_t find_ready(const struct simulator *simulator, const struct pccl_m
     return ready_ps;
 }
 
+/* Until when the schedule's pace holds a message of this step back at its sender. */
+static int64_t find_turn(const struct simulator *simulator, uint32_t step, uint32_t end)
+{
+    uint32_t pace = simulator->schedule->pace;
+    if (pace == 0 || step < pace) {
+        return 0;
+    }
+    const struct paced_step *paced = &simulator->paced[(size_t)end * pace + step % pace];
+    return paced->step == step - pace + 1 ? paced->until_ps : 0;
+}
+
+static void note_turn(struct simulator *simulator, uint32_t step, uint32_t end, int64_t finish_ps)
+{
+    uint32_t pace = simulator->schedule->pace;
+    if (pace > 0) {
+        struct paced_step *paced = &simulator->paced[(size_t)end * pace + step % pace];
+        int64_t until_ps = paced->step == step + 1 && paced->until_ps > finish_ps ? paced->until_ps : finish_ps;
+        *paced = (struct paced_step){step + 1, until_ps};
+    }
+}
+
 static void set_bytes(const struct simulator *simulator, struct route *route, int64_t bytes)
 {
     route->bytes = bytes;
@@ -255,6 +288,8 @@ static int send_message(struct simulator *simulator, uint32_t number, int64_t *a
     if (bytes != route->bytes) {
         set_bytes(simulator, route, bytes);
     }
+    int64_t turn_ps = find_turn(simulator, message->step, route->source);
+    start_ps = turn_ps > start_ps ? turn_ps : start_ps;
     int64_t overhead_ps = route->endpoints.send_overhead_ps;
     if (pccl__timeline_take(&simulator->cpus[route->source], start_ps, overhead_ps, &start_ps) != 0) {
         return pccl__fail_memory(simulator->error);
@@ -392,7 +427,9 @@ static int run_step(struct simulator *simulator, uint32_t first, uint32_t end, i
     }
     status = receive_messages(simulator, first, end, finish_ps);
     for (uint32_t i = first; i < end && status == 0; i++) {
-        deliver(simulator, &simulator->schedule->messages[i], finish_ps[i - first]);
+        const struct pccl_message *message = &simulator->schedule->messages[i];
+        deliver(simulator, message, finish_ps[i - first]);
+        note_turn(simulator, message->step, simulator->routes[message->path].target, finish_ps[i - first]);
         *makespan_ps = finish_ps[i - first] > *makespan_ps ? finish_ps[i - first] : *makespan_ps;
     }
     return status;
@@ -449,6 +486,7 @@ int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedu
     free(simulator.cpus);
     free(simulator.ready_ps);
     free(simulator.whereabouts);
+    free(simulator.paced);
     free(simulator.arrivals);
     free(simulator.receivers);
     free(simulator.arrival_ends);

@@ -34,6 +34,9 @@ static void print_header(const struct subject *subject, const struct pccl_bound 
     const struct pccl_schedule *schedule = subject->schedule;
     printf("%s among %u ranks on %s by %s\n", pccl_collective_name(schedule->demand->collective),
            schedule->demand->num_ranks, subject->topology->name, schedule->method);
+    if (schedule->pace > 0) {
+        printf("in step: a message waits until its sender has received those of the step %u before\n", schedule->pace);
+    }
     printf("finish %s, bound %s (%s), gap %s\n\n", cli_time_text(subject->simulation.makespan_ps).text,
            cli_time_text(bound->bound_ps).text, bound->argument ? bound->argument : "-",
            cli_gap_text(subject->simulation.makespan_ps, bound->bound_ps).text);

@@ -9,6 +9,7 @@
 #include "pccl/io.h"
 
 #define MAX_CARRIED (UINT32_C(1) << 28) /* chunks in all messages together, so that ranges cannot fill the memory */
+#define MOST_PACE 4096
 
 struct reading {
     struct pccl__json_place top;
@@ -239,8 +240,9 @@ static int read_steps(struct reading *reading, const cJSON *root)
 static int read_head(struct reading *reading, const cJSON *root)
 {
     static const char *const keys[] = {"format", "version", "made_by", "key",   "topology", "topology_digest",
-                                       "method", "digest",  "demand",  "paths", "steps"};
+                                       "method", "digest",  "demand",  "paths", "steps", "pace"};
     const char *topology = "", *method = "file";
+    int64_t pace = 0;
     uint64_t digest = reading->topology->digest;
     int status = pccl__json_object(&reading->top, root, keys, sizeof keys / sizeof *keys, reading->error);
     if (status == 0) {
@@ -254,6 +256,9 @@ static int read_head(struct reading *reading, const cJSON *root)
     }
     if (status == 0) {
         status = pccl__json_text(&reading->top, root, "method", &method, reading->error);
+    }
+    if (status == 0) {
+        status = pccl__json_integer(&reading->top, root, "pace", 0, MOST_PACE, &pace, reading->error);
     }
     if (status == 0) {
         status = read_digest(reading, root, "topology_digest", &digest);
@@ -272,8 +277,13 @@ static int read_head(struct reading *reading, const cJSON *root)
     if (status == 0) {
         status = pccl__demand_from_json(&reading->top, object, false, reading->topology, &demand, reading->error);
     }
-    return status == 0 ? pccl_schedule_create(demand, reading->topology, method, &reading->schedule, reading->error)
-                       : status;
+    if (status == 0) {
+        status = pccl_schedule_create(demand, reading->topology, method, &reading->schedule, reading->error);
+    }
+    if (status == 0) {
+        reading->schedule->pace = (uint32_t)pace;
+    }
+    return status;
 }
 
 static int read_body(struct reading *reading, const cJSON *root)

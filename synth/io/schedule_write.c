@@ -70,6 +70,9 @@ int pccl__schedule_write(const struct pccl_schedule *schedule, const struct pccl
     pccl__json_put_text(file.stream, topology->name);
     fprintf(file.stream, ",\n \"topology_digest\": \"%016" PRIx64 "\",\n \"method\": ", topology->digest);
     pccl__json_put_text(file.stream, schedule->method);
+    if (schedule->pace > 0) {
+        fprintf(file.stream, ",\n \"pace\": %" PRIu32, schedule->pace);
+    }
     fprintf(file.stream, ",\n \"digest\": \"%016" PRIx64 "\",\n \"demand\": ", pccl_schedule_digest(schedule));
     status = pccl__demand_to_json(file.stream, schedule->demand);
     fprintf(file.stream, ",\n");

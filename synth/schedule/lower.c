@@ -21,6 +21,7 @@ struct cursor {
     uint32_t num_sends, num_receives;
     uint32_t next_send, next_receive;
     uint32_t send_flag, receive_flag; /* position in the flags */
+    uint32_t paced;                   /* operations before this one are of steps for which no send has to wait any more */
 };
 
 static const struct pccl_message *message_at(const struct cursor *cursor, uint32_t number)
@@ -152,6 +153,24 @@ static bool reads_only_input(const struct cursor *cursor, const uint32_t *chunks
     return true;
 }
 
+/* The last operation, a send, waits for what was received `pace` steps before. */
+static void keep_pace(struct cursor *cursor)
+{
+    struct pccl__operations *operations = &cursor->lowering->operations;
+    uint32_t pace = cursor->lowering->schedule->pace;
+    if (pace == 0 || cursor->step < pace || operations->failed) {
+        return;
+    }
+    while (operations->steps[cursor->paced] < cursor->step - pace) {
+        cursor->paced++;
+    }
+    for (uint32_t i = cursor->paced; operations->steps[i] == cursor->step - pace; i++) {
+        if (operations->operations[i].kind == PCCL_OP_RECEIVE) {
+            pccl__operations_wait(operations, i);
+        }
+    }
+}
+
 static int lower_send(struct cursor *cursor, uint32_t number)
 {
     struct pccl__lowering *lowering = cursor->lowering;
@@ -171,6 +190,7 @@ static int lower_send(struct cursor *cursor, uint32_t number)
             give_back(cursor, local->location);
         }
     }
+    keep_pace(cursor);
     pccl__operations_close(&lowering->operations);
     return 0;
 }

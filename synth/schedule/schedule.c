@@ -412,5 +412,5 @@ uint64_t pccl_schedule_digest(const struct pccl_schedule *schedule)
             digest = pccl__digest_u32(digest, chunks[j]);
         }
     }
-    return digest;
+    return schedule->pace > 0 ? pccl__digest_u32(digest, schedule->pace) : digest;
 }

@@ -39,6 +39,9 @@ struct pccl_schedule {
     struct pccl_demand *demand; /* owned */
     char method[48];            /* which algorithm made it, with its variant: "ring:physical", "matching" ... */
     uint64_t topology_digest;
+    /* Not 0: a message of step s is also held back until its sender has received the messages of step s - pace. It keeps
+     * ranks in step that would otherwise all send at once. */
+    uint32_t pace;
     uint32_t num_paths;
     struct pccl_path *paths; /* all arrays: malloc, owned */
     uint32_t num_path_links;
