@@ -25,6 +25,7 @@ UNIT_TESTS = \
 	tests/unit/test_program \
 	tests/unit/test_reverse \
 	tests/unit/test_routes \
+	tests/unit/test_routing \
 	tests/unit/test_schedule \
 	tests/unit/test_schedule_io \
 	tests/unit/test_simulate \
@@ -39,13 +40,14 @@ UNIT_TESTS = \
 
 # Schedules to test with, and a machine to run programs on.
 UNIT_SAMPLES = tests/unit/samples.c tests/unit/samples.h
+UNIT_TEXT_FILE = tests/unit/text_file.c tests/unit/text_file.h
 UNIT_REPLAY = tests/unit/replay.c tests/unit/replay.h
 UNIT_SUSPECT = tests/unit/suspect.c tests/unit/suspect.h $(UNIT_SAMPLES)
 UNIT_INTERPRETER = tests/unit/interpreter.c tests/unit/interpreter.h
 tests_unit_test_classical_SOURCES = tests/unit/test_classical.c $(UNIT_REPLAY)
 tests_unit_test_portfolio_SOURCES = tests/unit/test_portfolio.c $(UNIT_REPLAY)
 tests_unit_test_bound_SOURCES = tests/unit/test_bound.c tests/unit/open.h $(UNIT_SAMPLES)
-tests_unit_test_fabric_SOURCES = tests/unit/test_fabric.c tests/unit/open.h $(UNIT_SAMPLES)
+tests_unit_test_fabric_SOURCES = tests/unit/test_fabric.c tests/unit/open.h $(UNIT_TEXT_FILE) $(UNIT_SAMPLES)
 tests_unit_test_generators_SOURCES = tests/unit/test_generators.c tests/unit/open.h
 tests_unit_test_lines_SOURCES = tests/unit/test_lines.c tests/unit/open.h
 tests_unit_test_multicast_SOURCES = tests/unit/test_multicast.c tests/unit/open.h
@@ -55,7 +57,8 @@ tests_unit_test_memory_SOURCES = tests/unit/test_memory.c
 tests_unit_test_memory_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc \
 	-Wl,--wrap=strdup,--wrap=realpath,--wrap=free,--wrap=qsort
 tests_unit_test_routes_SOURCES = tests/unit/test_routes.c tests/unit/open.h
-tests_unit_test_topology_io_SOURCES = tests/unit/test_topology_io.c tests/unit/open.h
+tests_unit_test_routing_SOURCES = tests/unit/test_routing.c tests/unit/open.h $(UNIT_TEXT_FILE)
+tests_unit_test_topology_io_SOURCES = tests/unit/test_topology_io.c tests/unit/open.h $(UNIT_TEXT_FILE)
 tests_unit_test_program_SOURCES = tests/unit/test_program.c $(UNIT_SAMPLES) $(UNIT_INTERPRETER)
 tests_unit_test_store_SOURCES = tests/unit/test_store.c $(UNIT_SAMPLES)
 tests_unit_test_simulate_SOURCES = tests/unit/test_simulate.c $(UNIT_SAMPLES)

@@ -8,44 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "open.h"
 #include "pccl/io.h"
 #include "pccl/place.h"
-
-static char path[64]; /* of the file that the tests write */
-
-static void write_text(const char *text, size_t length)
-{
-    FILE *stream = fopen(path, "w");
-    assert_non_null(stream);
-    assert_int_equal(fwrite(text, 1, length, stream), length);
-    assert_int_equal(fclose(stream), 0);
-}
-
-static struct pccl_topology *read_text(const char *text)
-{
-    struct pccl_topology *topology = NULL;
-    struct pccl_error error = {""};
-    write_text(text, strlen(text));
-    if (pccl_topology_read(path, &topology, &error) != 0) {
-        fail_msg("%s", error.message);
-    }
-    return topology;
-}
-
-static void check_round_trip(const struct pccl_topology *topology)
-{
-    struct pccl_topology *again = NULL;
-    struct pccl_error error = {""};
-    if (pccl_topology_write(topology, path, &error) != 0 || pccl_topology_read(path, &again, &error) != 0) {
-        fail_msg("%s: %s", topology->name, error.message);
-    }
-    assert_int_equal(again->digest, topology->digest);
-    assert_int_equal(again->num_capacities, topology->num_capacities);
-    pccl_topology_free(again);
-}
+#include "text_file.h"
 
 static void test_round_trip(void **state)
 {
@@ -65,7 +32,7 @@ static void test_round_trip(void **state)
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct pccl_topology *topology = open_topology(texts[i]);
-        check_round_trip(topology);
+        check_file(topology);
         pccl_topology_free(topology);
     }
 }
@@ -87,7 +54,7 @@ static void test_round_trip_of_oddities(void **state)
     pccl_topology_add_link(builder, a, b, 0, 0, 4);
     pccl_topology_add_link(builder, s, a, 0, 0, 4);
     assert_int_equal(pccl_topology_finish(builder, &topology, NULL), 0);
-    check_round_trip(topology);
+    check_file(topology);
     pccl_topology_free(topology);
 }
 
@@ -99,7 +66,7 @@ static void test_round_trip_of_places(void **state)
         {0, 0, 0, 0, 0}, {0, 0, 0, 1, -1}, {0, -1, -1, -1, -1}, {4, 1, 1, 1, 1}, {5, 0, 0, 0, 0}};
     uint32_t *rank_device;
     assert_int_equal(pccl_topology_place(fabric, places, 5, &topology, &rank_device, NULL), 0);
-    check_round_trip(topology);
+    check_file(topology);
     free(rank_device);
     pccl_topology_free(topology);
     pccl_topology_free(fabric);
@@ -249,14 +216,7 @@ static void test_refusals(void **state)
         {"{\"fabric\": 3, \"places\": []}", "expected an object"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pccl_topology *topology = NULL;
-        struct pccl_error error = {""};
-        write_text(cases[i].text, strlen(cases[i].text));
-        assert_true(pccl_topology_read(path, &topology, &error) < 0);
-        if (strstr(error.message, cases[i].names) == NULL) {
-            fail_msg("%s: \"%s\" does not contain \"%s\"", cases[i].text, error.message, cases[i].names);
-        }
-        assert_null(topology);
+        refuse_text(cases[i].text, cases[i].names);
     }
 }
 
@@ -267,13 +227,13 @@ static void test_cut_short_anywhere(void **state)
                                "\"b\", \"latency_ps\": 1}]}";
     for (size_t length = 0; length < sizeof text - 1; length++) {
         struct pccl_topology *topology = NULL;
-        write_text(text, length);
-        assert_int_equal(pccl_topology_read(path, &topology, NULL), PCCL_ERR_FORMAT);
+        write_file(text, length);
+        assert_int_equal(pccl_topology_read(file_path, &topology, NULL), PCCL_ERR_FORMAT);
         char zeroed[sizeof text];
         memcpy(zeroed, text, sizeof text);
         zeroed[length] = '\0';
-        write_text(zeroed, sizeof text - 1);
-        assert_int_equal(pccl_topology_read(path, &topology, NULL), PCCL_ERR_FORMAT);
+        write_file(zeroed, sizeof text - 1);
+        assert_int_equal(pccl_topology_read(file_path, &topology, NULL), PCCL_ERR_FORMAT);
     }
 }
 
@@ -297,8 +257,8 @@ static void test_csv(void **state)
 {
     (void)state;
     struct pccl_topology *topology = NULL;
-    write_text(csv, sizeof csv - 1);
-    assert_int_equal(pccl_topology_read_csv(path, "topology=A", true, &topology, NULL), 0);
+    write_file(csv, sizeof csv - 1);
+    assert_int_equal(pccl_topology_read_csv(file_path, "topology=A", true, &topology, NULL), 0);
     assert_int_equal(topology->num_devices, 2); /* 3 and 7 */
     assert_int_equal(topology->num_vertices, 3);
     assert_int_equal(pccl_topology_find(topology, "n7"), 1);
@@ -310,7 +270,7 @@ static void test_csv(void **state)
     assert_int_equal(topology->links[2].latency_ps, 350000);
     assert_int_equal(topology->vertices[0].send_overhead_ps, 0);
     pccl_topology_free(topology);
-    assert_int_equal(pccl_topology_read_csv(path, "topology=A,chassis=2", false, &topology, NULL), 0);
+    assert_int_equal(pccl_topology_read_csv(file_path, "topology=A,chassis=2", false, &topology, NULL), 0);
     assert_int_equal(topology->num_links, 1);
     assert_int_equal(topology->num_vertices, 2);
     pccl_topology_free(topology);
@@ -341,26 +301,12 @@ static void test_csv_refusals(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct pccl_topology *topology = NULL;
         struct pccl_error error = {""};
-        write_text(cases[i].text, strlen(cases[i].text));
-        assert_true(pccl_topology_read_csv(path, cases[i].filter, false, &topology, &error) < 0);
+        write_file(cases[i].text, strlen(cases[i].text));
+        assert_true(pccl_topology_read_csv(file_path, cases[i].filter, false, &topology, &error) < 0);
         if (strstr(error.message, cases[i].names) == NULL) {
             fail_msg("%s: \"%s\" does not contain \"%s\"", cases[i].text, error.message, cases[i].names);
         }
     }
-}
-
-static int make_path(void **state)
-{
-    (void)state;
-    snprintf(path, sizeof path, "test_topology_io.%ld.json", (long)getpid());
-    return 0;
-}
-
-static int remove_path(void **state)
-{
-    (void)state;
-    unlink(path);
-    return 0;
 }
 
 int main(void)
@@ -373,5 +319,5 @@ int main(void)
         cmocka_unit_test(test_files_that_cannot_be), cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_refusals),
     };
-    return cmocka_run_group_tests(tests, make_path, remove_path);
+    return cmocka_run_group_tests(tests, make_file, remove_file);
 }
