@@ -1,15 +1,12 @@
-/* Rounds: an all-to-all in which every rank sends to one and hears from one
- * other at a time, and does not go on before it has heard.
+/* Rounds: an all-to-all in which every rank sends to one and hears from one other at a time, and does not go on before
+ * it has heard.
  *
- * Ranks that send all they have at once meet at links and receivers in an order
- * that nobody chose; what then runs dry early cannot make up for it later. Here
- * the ranks keep one another in step. Members at one switch (or on one host)
- * form a cluster. In a round all members of a cluster send to those of one
- * other, so that the link between two clusters is shared by as many messages as
- * it is in any other round, and the few rounds inside clusters, which leave
- * such links idle if they come alone, are spread between the others. Blocks are
- * cut in two if that pays: then a link has the second half of a round to carry
- * while the first half of the next is being made ready. */
+ * Ranks that send all they have at once meet at links and receivers in an order that nobody chose; what then runs dry
+ * early cannot make up for it later. Here the ranks keep one another in step. Members at one switch (or on one host)
+ * form a cluster. In a round all members of a cluster send to those of one other, so that the link between two clusters
+ * is shared by as many messages as in any other round. What stays inside clusters, which would leave such links idle if
+ * it came alone, shares the steps of other rounds. Blocks are cut in two if that pays: then a link has the second half
+ * of a round to carry while the first half of the next is being made ready. */
 #include <stdlib.h>
 
 #include "algorithms/meter.h"
@@ -20,132 +17,117 @@
 
 #define MOST_PIECES 2
 
-/* What holds the members of a cluster together: their host, or the first switch
- * on their way. */
-static uint32_t find_root(const struct pccl__problem *problem, uint32_t rank) {
-  const struct pccl_topology *topology = problem->topology;
-  const struct pccl__placement *placement = pccl__topology_placement(topology);
-  uint32_t device = problem->request->devices[rank];
-  if (placement != NULL) {
-    return placement->places[device].host;
-  }
-  if (topology->first_out[device] == topology->first_out[device + 1]) {
-    return device;
-  }
-  return topology->links[topology->out_links[topology->first_out[device]]]
-      .target;
-}
-
-/* How many ranks each cluster has; all of them together if clusters differ in
- * size. `order` keeps clusters together. */
-static uint32_t cluster_size(const struct pccl__problem *problem,
-                             const uint32_t *order) {
-  uint32_t n = problem->num_ranks, size = 1;
-  while (size < n &&
-         find_root(problem, order[size]) == find_root(problem, order[0])) {
-    size++;
-  }
-  for (uint32_t v = 0; v < n && n % size == 0; v++) {
-    bool begins = v == 0 || find_root(problem, order[v]) !=
-                                find_root(problem, order[v - 1]);
-    if (begins != (v % size == 0)) {
-      return n;
+/* What holds the members of a cluster together: their host, or the first switch on their way. */
+static uint32_t find_root(const struct pccl__problem *problem, uint32_t rank)
+{
+    const struct pccl_topology *topology = problem->topology;
+    const struct pccl__placement *placement = pccl__topology_placement(topology);
+    uint32_t device = problem->request->devices[rank];
+    if (placement != NULL) {
+        return placement->places[device].host;
     }
-  }
-  return n % size == 0 ? size : n;
-}
-
-/* Whom position v sends to: so many clusters and so many members further, each
- * round the end. */
-static uint32_t find_target(uint32_t n, uint32_t size, uint32_t v,
-                            uint32_t clusters, uint32_t members) {
-  return (v / size + clusters) % (n / size) * size +
-         (v % size + members) % size;
-}
-
-static void write_round(struct pccl__writer *writer, const uint32_t *order,
-                        uint32_t size, uint32_t round, uint32_t clusters,
-                        uint32_t members) {
-  uint32_t n = writer->problem->num_ranks;
-  for (uint32_t piece = 0; piece < writer->pieces; piece++) {
-    for (uint32_t v = 0; v < n; v++) {
-      uint32_t from = order[v],
-               to = order[find_target(n, size, v, clusters, members)];
-      uint32_t chunk = (from * n + to) * writer->pieces + piece;
-      pccl__writer_send(writer, round * writer->pieces + piece, from, to,
-                        &chunk, 1);
+    if (topology->first_out[device] == topology->first_out[device + 1]) {
+        return device;
     }
-  }
+    return topology->links[topology->out_links[topology->first_out[device]]].target;
 }
 
-/* Rounds between clusters; those inside, if there are others, are spread among
- * them and share their steps. */
-static void write_rounds(struct pccl__writer *writer, const uint32_t *order,
-                         uint32_t size) {
-  uint32_t n = writer->problem->num_ranks, across = n - size;
-  for (uint32_t k = 0; k < across; k++) {
-    write_round(writer, order, size, k, 1 + k / size, k % size);
-  }
-  for (uint32_t k = 1; k < size; k++) {
-    uint32_t round =
-        across > 0 ? (uint32_t)((uint64_t)k * across / size) : k - 1;
-    write_round(writer, order, size, round, 0, k);
-  }
-}
-
-static bool shares_one_host(const struct pccl__problem *problem) {
-  bool one = pccl__topology_placement(problem->topology) != NULL;
-  for (uint32_t rank = 1; rank < problem->num_ranks && one; rank++) {
-    one = find_root(problem, rank) == find_root(problem, 0);
-  }
-  return one;
-}
-
-int pccl__rounds_algorithm(const struct pccl__problem *problem, uint32_t pieces,
-                           struct pccl_schedule **schedule,
-                           struct pccl_error *error) {
-  if (problem->topology->num_vertices == problem->topology->num_devices) {
-    return pccl__reject(error, "only for devices at switches");
-  }
-  if (shares_one_host(problem)) {
-    return pccl__reject(error, "only between hosts");
-  }
-  if (pieces > MOST_PIECES) {
-    return pccl__reject(error, "more than two pieces would not help");
-  }
-  uint32_t *order = pccl__array_new(problem->num_ranks, sizeof *order);
-  if (order == NULL) {
-    return pccl__fail_memory(error);
-  }
-  int status = pccl__order_make(problem, PCCL__BY_PLACE, order, error);
-  if (status == 0) {
-    struct pccl__writer writer;
-    pccl__writer_open(&writer, problem, pieces, pieces, error);
-    write_rounds(&writer, order, cluster_size(problem, order));
-    if (writer.status == 0) {
-      writer.schedule->pace = pieces;
+/* How many ranks each cluster has; all of them together if clusters differ in size. `order` keeps clusters together. */
+static uint32_t cluster_size(const struct pccl__problem *problem, const uint32_t *order)
+{
+    uint32_t n = problem->num_ranks, size = 1;
+    while (size < n && find_root(problem, order[size]) == find_root(problem, order[0])) {
+        size++;
     }
-    status = pccl__writer_close(&writer, schedule);
-  }
-  free(order);
-  return status;
+    for (uint32_t v = 0; v < n && n % size == 0; v++) {
+        bool begins = v == 0 || find_root(problem, order[v]) != find_root(problem, order[v - 1]);
+        if (begins != (v % size == 0)) {
+            return n;
+        }
+    }
+    return n % size == 0 ? size : n;
 }
 
-/* As messages straight to everybody, but for the time from one round to the
- * next, which the second piece hides. */
-int64_t pccl__estimate_rounds(const struct pccl__problem *problem,
-                              uint32_t pieces) {
-  int64_t rounds = problem->num_ranks - 1,
-          together_ps = pccl__estimate_spread(problem, pieces);
-  bool serves =
-      problem->topology->num_vertices > problem->topology->num_devices &&
-      !shares_one_host(problem);
-  if (!serves || pieces > MOST_PIECES || together_ps < 0) {
-    return -1;
-  }
-  int64_t turn_ps = pccl__message_ps(problem, 0, 1, 0);
-  int64_t hidden_ps = (together_ps - turn_ps) / rounds / pieces * (pieces - 1);
-  return pccl__add_ps(
-      together_ps, pccl__times_ps(turn_ps > hidden_ps ? turn_ps - hidden_ps : 0,
-                                  rounds - 1));
+/* Whom position v sends to: so many clusters and so many members further, each round the end. */
+static uint32_t find_target(uint32_t n, uint32_t size, uint32_t v, uint32_t clusters, uint32_t members)
+{
+    return (v / size + clusters) % (n / size) * size + (v % size + members) % size;
+}
+
+static void write_round(struct pccl__writer *writer, const uint32_t *order, uint32_t size, uint32_t round,
+                        uint32_t clusters, uint32_t members)
+{
+    uint32_t n = writer->problem->num_ranks;
+    for (uint32_t piece = 0; piece < writer->pieces; piece++) {
+        for (uint32_t v = 0; v < n; v++) {
+            uint32_t from = order[v], to = order[find_target(n, size, v, clusters, members)];
+            uint32_t chunk = (from * n + to) * writer->pieces + piece;
+            pccl__writer_send(writer, round * writer->pieces + piece, from, to, &chunk, 1);
+        }
+    }
+}
+
+/* Rounds between clusters; those inside, if there are others, are spread among them and share their steps. */
+static void write_rounds(struct pccl__writer *writer, const uint32_t *order, uint32_t size)
+{
+    uint32_t n = writer->problem->num_ranks, across = n - size;
+    for (uint32_t k = 0; k < across; k++) {
+        write_round(writer, order, size, k, 1 + k / size, k % size);
+    }
+    for (uint32_t k = 1; k < size; k++) {
+        uint32_t round = across > 0 ? (uint32_t)((uint64_t)k * across / size) : k - 1;
+        write_round(writer, order, size, round, 0, k);
+    }
+}
+
+static bool shares_one_host(const struct pccl__problem *problem)
+{
+    bool one = pccl__topology_placement(problem->topology) != NULL;
+    for (uint32_t rank = 1; rank < problem->num_ranks && one; rank++) {
+        one = find_root(problem, rank) == find_root(problem, 0);
+    }
+    return one;
+}
+
+int pccl__rounds_algorithm(const struct pccl__problem *problem, uint32_t pieces, struct pccl_schedule **schedule,
+                           struct pccl_error *error)
+{
+    if (problem->topology->num_vertices == problem->topology->num_devices) {
+        return pccl__reject(error, "only for devices at switches");
+    }
+    if (shares_one_host(problem)) {
+        return pccl__reject(error, "only between hosts");
+    }
+    if (pieces > MOST_PIECES) {
+        return pccl__reject(error, "more than two pieces would not help");
+    }
+    uint32_t *order = pccl__array_new(problem->num_ranks, sizeof *order);
+    if (order == NULL) {
+        return pccl__fail_memory(error);
+    }
+    int status = pccl__order_make(problem, PCCL__BY_PLACE, order, error);
+    if (status == 0) {
+        struct pccl__writer writer;
+        pccl__writer_open(&writer, problem, pieces, pieces, error);
+        write_rounds(&writer, order, cluster_size(problem, order));
+        if (writer.status == 0) {
+            writer.schedule->pace = pieces;
+        }
+        status = pccl__writer_close(&writer, schedule);
+    }
+    free(order);
+    return status;
+}
+
+/* As messages straight to everybody, but for the time from one round to the next, which the second piece hides. */
+int64_t pccl__estimate_rounds(const struct pccl__problem *problem, uint32_t pieces)
+{
+    int64_t rounds = problem->num_ranks - 1, together_ps = pccl__estimate_spread(problem, pieces);
+    bool serves = problem->topology->num_vertices > problem->topology->num_devices && !shares_one_host(problem);
+    if (!serves || pieces > MOST_PIECES || together_ps < 0) {
+        return -1;
+    }
+    int64_t turn_ps = pccl__message_ps(problem, 0, 1, 0);
+    int64_t hidden_ps = (together_ps - turn_ps) / rounds / pieces * (pieces - 1);
+    return pccl__add_ps(together_ps, pccl__times_ps(turn_ps > hidden_ps ? turn_ps - hidden_ps : 0, rounds - 1));
 }
