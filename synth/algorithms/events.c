@@ -1,121 +1,90 @@
-/* A binary heap of moments, each with a list of events. Many events share few times: a push first looks whether one of
- * the last moments made has its time. */
+/* A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): since time only moves forward, an event needs to be looked at only
+ * when the time comes near, and each look halves the range of times that it shares a list with. Events of equal time
+ * are always in one list, in order of pushing. */
 #include "algorithms/events.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "pccl/topology.h"
 
-static bool precedes(const struct pccl__moment *a, const struct pccl__moment *b)
+static uint32_t new_event(struct pccl__events *events)
 {
-    return a->time_ps != b->time_ps ? a->time_ps < b->time_ps : a->number < b->number;
-}
-
-static void sift_up(struct pccl__moment *heap, uint32_t at)
-{
-    struct pccl__moment moving = heap[at];
-    while (at > 0 && precedes(&moving, &heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = moving;
-}
-
-static void sift_down(struct pccl__moment *heap, uint32_t count, uint32_t at)
-{
-    struct pccl__moment moving = heap[at];
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= count) {
-            break;
-        }
-        if (child + 1 < count && precedes(&heap[child + 1], &heap[child])) {
-            child++;
-        }
-        if (!precedes(&heap[child], &moving)) {
-            break;
-        }
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moving;
-}
-
-static uint32_t new_event(struct pccl__events *events, uint32_t subject, uint32_t detail)
-{
-    uint32_t number;
     if (events->unused != 0) {
-        number = events->unused - 1;
-        uint32_t next = events->events[number].next;
+        uint32_t number = events->unused - 1, next = events->events[number].next;
         events->unused = next == PCCL_NONE ? 0 : next + 1;
-    } else {
-        struct pccl__event *grown = pccl__array_grow(events->events, &events->events_capacity,
-                                                     (uint64_t)events->num_events + 1, sizeof *grown);
-        if (grown == NULL) {
-            return PCCL_NONE;
-        }
-        events->events = grown;
-        number = events->num_events++;
+        return number;
     }
-    events->events[number] = (struct pccl__event){PCCL_NONE, subject, detail};
-    return number;
+    struct pccl__event *grown = pccl__array_grow(events->events, &events->events_capacity,
+                                                 (uint64_t)events->num_events + 1, sizeof *grown);
+    if (grown == NULL) {
+        return PCCL_NONE;
+    }
+    events->events = grown;
+    return events->num_events++;
 }
 
-/* The moment of this time among the leaves at the heap's end, where new moments mostly stay; else NULL. */
-static struct pccl__moment *find_recent(struct pccl__events *events, int64_t time_ps)
+/* Puts an event at the end of its list. */
+static void append(struct pccl__events *events, uint32_t number)
 {
-    for (uint32_t back = 1; back <= 4 && back <= events->num_moments; back++) {
-        struct pccl__moment *moment = &events->heap[events->num_moments - back];
-        if (moment->time_ps == time_ps) {
-            return moment;
-        }
+    uint64_t differs = (uint64_t)(events->events[number].time_ps ^ events->now_ps);
+    uint32_t list = differs == 0 ? 0 : 64 - (uint32_t)__builtin_clzll(differs);
+    if (events->lists[list].first == 0) {
+        events->lists[list].first = number + 1;
+        events->occupied |= UINT64_C(1) << list;
+    } else {
+        events->events[events->lists[list].last - 1].next = number;
     }
-    return events->num_moments > 0 && events->heap[0].time_ps == time_ps ? &events->heap[0] : NULL;
+    events->lists[list].last = number + 1;
+    events->events[number].next = PCCL_NONE;
+}
+
+/* Empties a list; returns its first event. */
+static uint32_t detach(struct pccl__events *events, uint32_t list)
+{
+    uint32_t first = events->lists[list].first - 1;
+    events->lists[list].first = events->lists[list].last = 0;
+    events->occupied &= ~(UINT64_C(1) << list);
+    return first;
 }
 
 int pccl__events_push(struct pccl__events *events, int64_t time_ps, uint32_t subject, uint32_t detail)
 {
-    uint32_t event = new_event(events, subject, detail);
-    if (event == PCCL_NONE) {
+    uint32_t number = new_event(events);
+    if (number == PCCL_NONE) {
         return PCCL_ERR_MEMORY;
     }
-    struct pccl__moment *moment = find_recent(events, time_ps);
-    if (moment != NULL) {
-        events->events[moment->last].next = event;
-        moment->last = event;
-        return 0;
-    }
-    struct pccl__moment *grown = pccl__array_grow(events->heap, &events->moments_capacity,
-                                                  (uint64_t)events->num_moments + 1, sizeof *grown);
-    if (grown == NULL) {
-        return PCCL_ERR_MEMORY;
-    }
-    events->heap = grown;
-    grown[events->num_moments] = (struct pccl__moment){time_ps, events->next_number++, event, event};
-    sift_up(grown, events->num_moments++);
+    events->events[number] = (struct pccl__event){time_ps, PCCL_NONE, subject, detail};
+    append(events, number);
     return 0;
+}
+
+/* Moves on to the earliest time, at which the first list that is not empty begins: its events spread over those before
+ * it. */
+static void move_on(struct pccl__events *events)
+{
+    uint32_t first = detach(events, (uint32_t)__builtin_ctzll(events->occupied));
+    int64_t earliest_ps = events->events[first].time_ps;
+    for (uint32_t e = first; e != PCCL_NONE; e = events->events[e].next) {
+        earliest_ps = events->events[e].time_ps < earliest_ps ? events->events[e].time_ps : earliest_ps;
+    }
+    events->now_ps = earliest_ps;
+    for (uint32_t e = first, next; e != PCCL_NONE; e = next) {
+        next = events->events[e].next;
+        append(events, e);
+    }
 }
 
 uint32_t pccl__events_take(struct pccl__events *events, int64_t *time_ps)
 {
-    uint32_t first = PCCL_NONE, last = PCCL_NONE;
-    while (events->num_moments > 0 && (first == PCCL_NONE || events->heap[0].time_ps == *time_ps)) {
-        struct pccl__moment moment = events->heap[0];
-        events->heap[0] = events->heap[--events->num_moments];
-        if (events->num_moments > 0) {
-            sift_down(events->heap, events->num_moments, 0);
-        }
-        *time_ps = moment.time_ps;
-        if (first == PCCL_NONE) {
-            first = moment.first;
-        } else {
-            events->events[last].next = moment.first;
-        }
-        last = moment.last;
+    if (events->occupied == 0) {
+        return PCCL_NONE;
     }
-    return first;
+    if (events->lists[0].first == 0) {
+        move_on(events);
+    }
+    *time_ps = events->now_ps;
+    return detach(events, 0);
 }
 
 void pccl__events_release(struct pccl__events *events, uint32_t first)
@@ -131,6 +100,5 @@ void pccl__events_release(struct pccl__events *events, uint32_t first)
 void pccl__events_free(struct pccl__events *events)
 {
     free(events->events);
-    free(events->heap);
     *events = (struct pccl__events){0};
 }

@@ -167,7 +167,8 @@ bool bench_write_csv(const char *path, const struct bench_list *list, const stru
         return false;
     }
     fprintf(stream, "section,case,devices,method,pieces,messages,cpu_seconds,cpu_seconds_required,mib,mib_required,"
-                    "makespan_ps,bound_ps,gap,gap_required,gap_over,reference_ps,ratio,ratio_required,verified,missed\n");
+                    "makespan_ps,bound_ps,gap,gap_required,gap_over,reference_ps,ratio,ratio_required,verified,"
+                    "missed\n");
     for (uint32_t i = 0; i < list->num_cases; i++) {
         const struct bench_case *which = &list->cases[i];
         const struct bench_measure *measure = &measures[i];
