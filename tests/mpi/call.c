@@ -7,29 +7,26 @@
 
 bool recipe_plain;
 
-static const char *const names[NUM_COLLECTIVES] = {
-    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier", "bcast", "exscan", "gather", "gatherv",
-    "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv",
-};
+static const char *const names[NUM_KINDS] = {EACH_KIND(KIND_NAME)};
 
-const char *collective_name(enum collective collective)
+const char *collective_name(enum kind collective)
 {
     return names[collective];
 }
 
-bool collective_is_rooted(enum collective collective)
+bool collective_is_rooted(enum kind collective)
 {
     return collective == BCAST || collective == GATHER || collective == GATHERV || collective == REDUCE ||
            collective == SCATTER || collective == SCATTERV;
 }
 
-bool collective_is_reduction(enum collective collective)
+bool collective_is_reduction(enum kind collective)
 {
     return collective == ALLREDUCE || collective == REDUCE || collective == REDUCE_SCATTER ||
            collective == REDUCE_SCATTER_BLOCK || collective == SCAN || collective == EXSCAN;
 }
 
-bool collective_has_counts(enum collective collective)
+bool collective_has_counts(enum kind collective)
 {
     return collective == ALLGATHERV || collective == ALLTOALLV || collective == GATHERV || collective == SCATTERV ||
            collective == REDUCE_SCATTER;
@@ -92,7 +89,7 @@ static void lay_out(const struct call *call, struct side *side)
 static void set_movement_sides(struct call *call)
 {
     const struct recipe *recipe = call->recipe;
-    const enum collective collective = recipe->collective;
+    const enum kind collective = recipe->collective;
     const bool at_root = call->rank == call->root;
     const bool gathers = collective == GATHER || collective == GATHERV;
     const bool scatters = collective == SCATTER || collective == SCATTERV;
@@ -351,7 +348,7 @@ static bool has_negative_lower_bound(const struct recipe *recipe)
 
 void recipe_run(const struct recipe *recipe)
 {
-    const enum collective collective = recipe->collective;
+    const enum kind collective = recipe->collective;
     struct call call = {.recipe = recipe, .comm = comms[recipe->comm].comm};
     name_case(recipe);
     bool hangs = collective == SCATTERV && recipe->family == FAMILY_EMPTY;

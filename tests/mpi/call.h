@@ -3,31 +3,14 @@
 #ifndef TEST_CALL_H
 #define TEST_CALL_H
 
+#include "kinds.h"
 #include "tables.h"
 
-enum collective {
-    ALLGATHER,
-    ALLGATHERV,
-    ALLREDUCE,
-    ALLTOALL,
-    ALLTOALLV,
-    BARRIER,
-    BCAST,
-    EXSCAN,
-    GATHER,
-    GATHERV,
-    REDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    SCATTER,
-    SCATTERV,
-    NUM_COLLECTIVES
-};
-const char *collective_name(enum collective collective);
-bool collective_is_rooted(enum collective collective);
-bool collective_is_reduction(enum collective collective);
-bool collective_has_counts(enum collective collective); /* a v-form */
+#define NUM_COLLECTIVES ALLTOALLW /* which is not among them: a recipe has one datatype */
+const char *collective_name(enum kind collective);
+bool collective_is_rooted(enum kind collective);
+bool collective_is_reduction(enum kind collective);
+bool collective_has_counts(enum kind collective); /* a v-form */
 
 enum weights { WEIGHTS_EQUAL, WEIGHTS_ZEROS, WEIGHTS_TRIANGLE, WEIGHTS_ONE, WEIGHTS_NONE, WEIGHTS_NOISE, NUM_WEIGHTS };
 enum layout { LAYOUT_DENSE, LAYOUT_HOLES, LAYOUT_DESCENDING, NUM_LAYOUTS };
@@ -35,7 +18,7 @@ enum layout { LAYOUT_DENSE, LAYOUT_HOLES, LAYOUT_DESCENDING, NUM_LAYOUTS };
 #define EACH_ANOTHER (-1) /* as a variant: every rank takes another one */
 
 struct recipe {
-    enum collective collective;
+    enum kind collective;
     int comm;   /* in the table of communicators */
     int root;   /* modulo the size */
     int family; /* of datatypes; not for reductions */

@@ -10,7 +10,7 @@
 
 static uint64_t next_seed = 1;
 
-static struct recipe recipe_new(enum collective collective)
+static struct recipe recipe_new(enum kind collective)
 {
     struct recipe recipe = {.collective = collective, .units = 17, .seed = next_seed++};
     recipe.reference_first = recipe.seed % 4 == 0;
@@ -34,7 +34,7 @@ static void test_roots(void)
     static const int units[] = {1, 0, 17, 1000, 9000};
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (enum collective collective = 0; collective < NUM_COLLECTIVES; collective++) {
+    for (enum kind collective = 0; collective < NUM_COLLECTIVES; collective++) {
         for (int root = 0; collective_is_rooted(collective) && root < size; root++) {
             struct recipe recipe = recipe_new(collective);
             recipe.root = root;
@@ -51,7 +51,7 @@ static void test_roots(void)
 /* Every variant of every family against its own kind and against the mixture of all. */
 static void test_types(void)
 {
-    for (enum collective collective = 0; collective < NUM_COLLECTIVES; collective++) {
+    for (enum kind collective = 0; collective < NUM_COLLECTIVES; collective++) {
         for (int family = 0; family < NUM_FAMILIES; family++) {
             for (int variant = EACH_ANOTHER; variant < families[family].num_variants; variant++) {
                 struct recipe recipe = recipe_new(collective);
@@ -74,7 +74,7 @@ static void test_types(void)
 static void test_comms(void)
 {
     for (int comm = 0; comm < num_comms; comm++) {
-        for (enum collective collective = 0; collective < NUM_COLLECTIVES; collective++) {
+        for (enum kind collective = 0; collective < NUM_COLLECTIVES; collective++) {
             for (int units = 1; units < 2000; units *= 11) {
                 struct recipe recipe = recipe_new(collective);
                 recipe.comm = comm;
@@ -92,7 +92,7 @@ static void test_comms(void)
 static void test_reductions(void)
 {
     static const int units[] = {1, 3, 40, 0, 777, 2500};
-    static const enum collective collectives[] = {ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK,
+    static const enum kind collectives[] = {ALLREDUCE, REDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK,
                                                   SCAN, EXSCAN};
     for (int reduction = 0; reduction < num_reductions; reduction++) {
         for (int i = 0; i < 6; i++) {
@@ -114,7 +114,7 @@ static void test_counts(void)
     static const int units[] = {0, 1, 2, 5, 7, 63, 65, 1023, 4097, 20001, 100003};
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (enum collective collective = 0; collective < NUM_COLLECTIVES; collective++) {
+    for (enum kind collective = 0; collective < NUM_COLLECTIVES; collective++) {
         for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
             struct recipe recipe = recipe_new(collective);
             bool vector = collective == BCAST || collective == REDUCE || collective == ALLREDUCE ||
@@ -135,7 +135,7 @@ static struct recipe recipe_random(struct random *random)
 {
     static const int units[] = {0, 1, 2, 3, 5, 12, 17, 36, 100, 333, 1000, 1200, 4096};
     struct recipe recipe = {.seed = random_next(random)};
-    recipe.collective = (enum collective)random_below(random, NUM_COLLECTIVES);
+    recipe.collective = (enum kind)random_below(random, NUM_COLLECTIVES);
     recipe.comm = (int)random_below(random, (uint32_t)num_comms);
     recipe.root = (int)random_below(random, MAX_RANKS);
     recipe.family = (int)random_below(random, NUM_FAMILIES);

@@ -12,10 +12,7 @@
 
 #define GAP (-77) /* in every int that nobody may write */
 
-const char *const kind_names[NUM_KINDS] = {
-    "allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "alltoallw", "barrier", "bcast", "exscan",
-    "gather", "gatherv", "reduce", "reduce_scatter", "reduce_scatter_block", "scan", "scatter", "scatterv",
-};
+const char *const kind_names[NUM_KINDS] = {EACH_KIND(KIND_NAME)};
 
 /* Element `index` of block `block` of what rank `rank` sends. */
 static int value(const struct operation *operation, int rank, int block, int index)

@@ -4,29 +4,10 @@
 #define TEST_OPERATIONS_H
 
 #include "check.h"
+#include "kinds.h"
 
 enum form { BLOCKING, NONBLOCKING, PERSISTENT };
 
-enum kind {
-    ALLGATHER,
-    ALLGATHERV,
-    ALLREDUCE,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    BARRIER,
-    BCAST,
-    EXSCAN,
-    GATHER,
-    GATHERV,
-    REDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    SCATTER,
-    SCATTERV,
-    NUM_KINDS
-};
 extern const char *const kind_names[NUM_KINDS];
 
 struct operation {

@@ -51,7 +51,7 @@ static int incoming_block(const struct call *call, int peer)
 /* Where outgoing data lies: in the receive buffer as it was, when the call is in place (and always for broadcast). */
 static void send_block(const struct call *call, const struct buffer *before, int peer, int block, MPI_Request *request)
 {
-    const enum collective collective = call->recipe->collective;
+    const enum kind collective = call->recipe->collective;
     const bool gathers = collective == ALLGATHER || collective == ALLGATHERV;
     const bool all_to_all = collective == ALLTOALL || collective == ALLTOALLV;
     const struct side *side = &call->send;
@@ -67,7 +67,7 @@ static void send_block(const struct call *call, const struct buffer *before, int
 
 void reference_movement(const struct call *call, const struct buffer *before, struct buffer *expected)
 {
-    const enum collective collective = call->recipe->collective;
+    const enum kind collective = call->recipe->collective;
     const bool skip_self = call->in_place || collective == BCAST;
     MPI_Request requests[2 * MAX_RANKS];
     int num_requests = 0;
