@@ -37,13 +37,13 @@ relay_quietly cli 600 "$source/tests/cli/run.sh"
 
 stage "checks"
 for script in bench calibrate digests exports install layers readme; do
-    run "check-$script" 300 "$source/tests/check/$script.sh" || true
+    run "check-$script" 600 "$source/tests/check/$script.sh" || true
 done
 
 cd "$build/gcc"
 run install 120 make -s install || true
 stage "MPI"
-relay mpi 900 env TEST_FOLDER="$build/mpi" "$source/tests/mpi/run.sh"
+relay mpi 1200 env TEST_FOLDER="$build/mpi" "$source/tests/mpi/run.sh"
 stage "faults"
 relay faults 600 env TEST_FOLDER="$build/faults" "$source/tests/mpi/faults.sh"
 stage "cluster"
