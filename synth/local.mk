@@ -169,7 +169,9 @@ libpcclsynth_la_SOURCES = \
 	synth/schedule/alltoall_program.c \
 	synth/schedule/batches.c \
 	synth/schedule/chunks.h \
+	synth/schedule/collectives.c \
 	synth/schedule/demand.c \
+	synth/schedule/demand_slots.c \
 	synth/schedule/exchange.c \
 	synth/schedule/ends.c \
 	synth/schedule/ends.h \
@@ -185,10 +187,12 @@ libpcclsynth_la_SOURCES = \
 	synth/schedule/scratch.c \
 	synth/schedule/scratch.h \
 	synth/topology/builder.c \
+	synth/topology/builder.h \
 	synth/topology/change.c \
 	synth/topology/classes.c \
 	synth/topology/clusters.c \
 	synth/topology/fattree.c \
+	synth/topology/finish.c \
 	synth/topology/forwarding.h \
 	synth/topology/generators.c \
 	synth/topology/generators.h \
