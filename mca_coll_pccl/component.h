@@ -61,6 +61,7 @@ struct coll_pccl_group {
     bool has_strangers;   /* that is because pccl may be off in some ranks */
     struct coll_pccl_neighborhood *neighborhood; /* NULL until the first collective among neighbours */
     uint32_t calls;       /* rooted calls so far: see COLL_PCCL_FLOW_CALLS */
+    uint32_t left_calls;  /* the same of those left to the component below: see COLL_PCCL_LEFT_CALLS */
     struct coll_pccl_recent {
         uint64_t key; /* packed by plan.c; 0 = empty */
         uint64_t generation;

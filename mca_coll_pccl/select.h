@@ -35,6 +35,16 @@ struct coll_pccl_choices {
     struct coll_pccl_trial *trials;
 };
 
+/* After so many blocking calls left to the component below in which some ranks only send, the ranks meet, so that nobody
+ * fills another's memory. (Where ranks do not know each other's sizes, they meet to exchange these anyway.) */
+#define COLL_PCCL_LEFT_CALLS 512
+
+/* Whether a call left to the component below is one of those; same on all ranks. */
+static inline bool coll_pccl_may_flood(enum coll_pccl_kind kind)
+{
+    return coll_pccl_collectives[kind].one_way && !coll_pccl_collectives[kind].sizes_private;
+}
+
 /* Whether a blocking call has been left to the component below: for the steady state, as fast as can be. If not,
  * coll_pccl_select_begin finds out more. */
 static inline bool coll_pccl_select_skips(const struct coll_pccl_module *module, const struct coll_pccl_call *call)
@@ -47,7 +57,11 @@ static inline bool coll_pccl_select_skips(const struct coll_pccl_module *module,
         choice->grace--;
         return true;
     }
-    return choice->skipped[coll_pccl_is_ordered(call)] >> coll_pccl_octave_band(call->block_bytes) & 1;
+    bool is_left = choice->skipped[coll_pccl_is_ordered(call)] >> coll_pccl_octave_band(call->block_bytes) & 1;
+    if (!is_left || !coll_pccl_may_flood(call->kind)) {
+        return is_left;
+    }
+    return module->group->left_calls < COLL_PCCL_LEFT_CALLS && ++module->group->left_calls;
 }
 
 /* Who serves a blocking call: OMPI_SUCCESS: pccl; COLL_PCCL_DECLINED: the component below; or an MPI error code. All

@@ -74,6 +74,23 @@ static int compare(const struct coll_pccl_call *call, struct ompi_communicator_t
     return status;
 }
 
+/* Before a call that is left to the component below: now and then the ranks meet. */
+static int leave(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, struct coll_pccl_module *module)
+{
+    struct coll_pccl_group *group = module->group;
+    if (group->declined || !coll_pccl_may_flood(call->kind) || !coll_pccl_can_confer(module, comm)) {
+        return COLL_PCCL_DECLINED;
+    }
+    if (group->left_calls < COLL_PCCL_LEFT_CALLS) {
+        group->left_calls++;
+        return COLL_PCCL_DECLINED;
+    }
+    uint64_t nothing = 0;
+    group->left_calls = 0;
+    int status = coll_pccl_confer(module, comm, &nothing, 1);
+    return status == OMPI_SUCCESS ? COLL_PCCL_DECLINED : status;
+}
+
 int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                     struct coll_pccl_module *module, struct coll_pccl_trial **trial)
 {
@@ -89,15 +106,14 @@ int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_
         return status;
     }
     status = coll_pccl_select_begin(module, comm, call, trial);
-    if (status != OMPI_SUCCESS) {
-        return status;
+    if (status == OMPI_SUCCESS) {
+        status = run(call, comm, module);
+        if (status == COLL_PCCL_DECLINED && *trial) {
+            coll_pccl_select_end(module, comm, *trial, status);
+            *trial = NULL;
+        }
     }
-    status = run(call, comm, module);
-    if (status == COLL_PCCL_DECLINED && *trial) {
-        coll_pccl_select_end(module, comm, *trial, status);
-        *trial = NULL;
-    }
-    return status;
+    return status == COLL_PCCL_DECLINED && !*trial ? leave(call, comm, module) : status;
 }
 
 /* A request for a call that is not empty, with all that it needs when the call has returned. */

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fuzzes the readers with clang's libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer.
 # Usage: fuzz.sh [SECONDS [TARGET...]]; new inputs collect in $FUZZ_DIR (default: a directory of TMPDIR), finds as well.
+# The target hwloc is left out unless named: hwloc's own reader trusts its input, and crashes first.
 # Keep what breaks something as tests/fuzz/corpus/TARGET/NAME.
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
@@ -11,7 +12,7 @@ mkdir -p "$work" && cd "$work" || exit 1
 library=$(find "$root/synth" -name '*.c' ! -path '*/cli/*')
 command_line="$root/synth/cli/group.c $root/synth/cli/values.c"
 status=0
-for target in ${*:-topology csv generator group demand schedule slurm ibnetdiscover hwloc}; do
+for target in ${*:-topology csv generator group demand schedule slurm ibnetdiscover}; do
     clang -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer \
         -DFUZZ_TARGET=fuzz_$target -I"$root/synth/include" -I"$root/synth" -o fuzz_$target "$here/entry.c" "$here/files.c" \
         "$here/import.c" \

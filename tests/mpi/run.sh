@@ -142,6 +142,9 @@ requests() {
     launch mixture-threads-4 4 60 "--mca coll_pccl_cache_plans 2" mixture 2 3
     launch flow-2 2 60 "" flow
     launch flow-3 3 60 "" flow
+    # Left to the component below, which holds nobody back.
+    start flow-left-3 60 "$pccl_environment" -n 3 --mca coll_pccl_select model "$TEST_FOLDER/flow" 512
+    judge flow-left-3 "declined: the best plan in the model"
     start nonblocking-declined-4 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 "$TEST_FOLDER/nonblocking"
     judge nonblocking-declined-4 "$declines"
     start persistent-declined-4 60 "$pccl_environment" -n 4 --mca coll_pccl_max_ranks 2 \
