@@ -33,6 +33,12 @@ static int check_devices(const struct pccl_topology *topology, const struct pccl
     return status;
 }
 
+/* Every rank with the root directly. */
+static bool is_direct_star(const struct pccl_request *request)
+{
+    return request->direct && (request->collective == PCCL_GATHER || request->collective == PCCL_SCATTER);
+}
+
 static int check_request(const struct pccl_topology *topology, const struct pccl_request *request, uint32_t rank,
                          struct pccl_error *error)
 {
@@ -44,7 +50,7 @@ static int check_request(const struct pccl_topology *topology, const struct pccl
     }
     bool reproducible = request->reproducible && pccl_collective_is_reduction(request->collective);
     if (request->block_bytes != NULL || request->relays || reproducible ||
-        (request->direct && request->collective != PCCL_ALLTOALL)) {
+        (request->direct && request->collective != PCCL_ALLTOALL && !is_direct_star(request))) {
         return pccl__fail(error, PCCL_ERR_UNSUPPORTED,
                           "large groups are served with equal blocks, without relays, and without the fixed tree of "
                           "reproducible reductions");
@@ -59,7 +65,7 @@ static int check_request(const struct pccl_topology *topology, const struct pccl
     return check_devices(topology, request, error);
 }
 
-/* --- both kinds --------------------------------------------------------------------------------------------------- */
+/* --- the kinds ---------------------------------------------------------------------------------------------------- */
 
 static int plan_levels(struct pccl__hierarchy *hierarchy, uint32_t rank, struct pccl_plan *plan)
 {
@@ -107,6 +113,46 @@ static int plan_exchange(struct pccl__hierarchy *hierarchy, uint32_t rank, struc
     return status == 0 ? pccl_verify_program(&demand, plan->program, hierarchy->error) : status;
 }
 
+/* At the root the block of a rank has the rank's number; elsewhere there is one. */
+static int plan_star(const struct pccl_request *request, uint32_t rank, struct pccl_plan *plan,
+                     struct pccl_error *error)
+{
+    bool gathers = request->collective == PCCL_GATHER, is_root = rank == request->root;
+    uint32_t num_blocks = is_root ? request->num_ranks : 0;
+    struct pccl_edge own = {request->root, 0}, *blocks = pccl__array_new(num_blocks, sizeof *blocks);
+    if (blocks == NULL) {
+        return pccl__fail_memory(error);
+    }
+    for (uint32_t peer = 0; peer < num_blocks; peer++) {
+        blocks[peer] = (struct pccl_edge){peer, peer};
+    }
+    uint32_t num_sends = gathers ? 1 : num_blocks, num_receives = gathers ? num_blocks : 1;
+    const struct pccl_edge *sends = gathers ? &own : blocks, *receives = gathers ? blocks : &own;
+    plan->pieces = 1;
+    plan->makespan_ps = -1;
+    snprintf(plan->method, sizeof plan->method, "flat");
+    int status = pccl_program_exchange(rank, sends, num_sends, receives, num_receives, &plan->program, error);
+    if (status == 0) {
+        status = pccl_verify_exchange(plan->program, sends, num_sends, receives, num_receives, error);
+    }
+    free(blocks);
+    return status;
+}
+
+/* The others need to know which ranks share hosts. */
+static int plan_by_hosts(const struct pccl_topology *topology, const struct pccl_request *request, uint32_t rank,
+                         struct pccl_plan *plan, struct pccl_error *error)
+{
+    struct pccl__hierarchy hierarchy;
+    int status = pccl__hierarchy_open(&hierarchy, topology, request, error);
+    if (status == 0) {
+        status = request->collective == PCCL_ALLTOALL ? plan_exchange(&hierarchy, rank, plan)
+                                                      : plan_levels(&hierarchy, rank, plan);
+    }
+    pccl__hierarchy_close(&hierarchy);
+    return status;
+}
+
 int pccl_plan_create(const struct pccl_topology *topology, const struct pccl_request *request, uint32_t rank,
                      struct pccl_plan **plan, struct pccl_error *error)
 {
@@ -116,15 +162,11 @@ int pccl_plan_create(const struct pccl_topology *topology, const struct pccl_req
         return status;
     }
     struct pccl_plan *made = pccl__array_new(1, sizeof *made);
-    struct pccl__hierarchy hierarchy;
-    status = pccl__hierarchy_open(&hierarchy, topology, request, error);
     if (made == NULL) {
-        status = pccl__fail_memory(error);
-    } else if (status == 0) {
-        status = request->collective == PCCL_ALLTOALL ? plan_exchange(&hierarchy, rank, made)
-                                                      : plan_levels(&hierarchy, rank, made);
+        return pccl__fail_memory(error);
     }
-    pccl__hierarchy_close(&hierarchy);
+    status = is_direct_star(request) ? plan_star(request, rank, made, error)
+                                     : plan_by_hosts(topology, request, rank, made, error);
     if (status != 0) {
         pccl_plan_free(made);
         return status;

@@ -388,12 +388,42 @@ static void test_many_ranks(void **state)
     unplace(&uneven);
 }
 
+/* Where only the root and a rank know the size of its block: a message between those two, or a copy, and nothing else. */
+static void test_direct_star(void **state)
+{
+    (void)state;
+    struct placed placed = place(&jobs[3]);
+    struct pccl_error error = {{0}};
+    for (int gathers = 0; gathers < 2; gathers++) {
+        struct pccl_request request = {.collective = gathers ? PCCL_GATHER : PCCL_SCATTER, .bytes = 4096, .root = 5,
+                                       .num_ranks = placed.num_ranks, .devices = placed.devices, .direct = true};
+        uint32_t at_root = gathers ? PCCL_OP_RECEIVE : PCCL_OP_SEND, elsewhere = gathers ? PCCL_OP_SEND : PCCL_OP_RECEIVE;
+        for (uint32_t rank = 0; rank < placed.num_ranks; rank++) {
+            struct pccl_plan *plan;
+            bool is_root = rank == request.root;
+            assert_int_equal(pccl_plan_create(placed.topology, &request, rank, &plan, &error), 0);
+            assert_int_equal(plan->program->num_operations, is_root ? placed.num_ranks : 1);
+            assert_int_equal(plan->pieces, 1);
+            for (uint32_t i = 0; i < plan->program->num_operations; i++) {
+                const struct pccl_operation *operation = &plan->program->operations[i];
+                uint32_t block = PCCL_SLOT_INDEX(plan->program->slots[operation->first_slot]);
+                bool is_copy = operation->kind == PCCL_OP_COPY;
+                assert_true(is_copy ? is_root : operation->kind == (is_root ? at_root : elsewhere));
+                assert_true(is_copy || operation->peer == (is_root ? block : request.root));
+            }
+            pccl_plan_free(plan);
+        }
+    }
+    unplace(&placed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_ranks_together),
         cmocka_unit_test(test_forecasts),
         cmocka_unit_test(test_many_ranks),
+        cmocka_unit_test(test_direct_star),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
