@@ -35,8 +35,8 @@ struct coll_pccl_choices {
     struct coll_pccl_trial *trials;
 };
 
-/* After so many blocking calls left to the component below in which some ranks only send, the ranks meet, so that nobody
- * fills another's memory. (Where ranks do not know each other's sizes, they meet to exchange these anyway.) */
+/* After so many blocking calls left to the component below in which some ranks only send, the ranks meet, so that
+ * nobody fills another's memory. (Where ranks do not know each other's sizes, they meet to exchange these anyway.) */
 #define COLL_PCCL_LEFT_CALLS 512
 
 /* Whether a call left to the component below is one of those; same on all ranks. */

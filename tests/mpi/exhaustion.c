@@ -79,8 +79,8 @@ static void run(struct operation *operation, const struct trial *trial)
 static long try_one(const struct trial *trial, MPI_Comm parent, long fail_at, bool for_good)
 {
     struct operation operation;
-    check_case("%s %s of %d, allocation %ld of rank %d fails%s", trial->form == PERSISTENT ? "persistent" : "non-blocking",
-               kind_names[trial->kind], trial->count, fail_at, trial->victim, for_good ? " and all later ones" : "");
+    check_case("%s %s of %d, allocation %ld of rank %d fails%s",
+               trial->form == PERSISTENT ? "persistent" : "non-blocking", kind_names[trial->kind], trial->count, fail_at, trial->victim, for_good ? " and all later ones" : "");
     MPI_Comm comm = new_comm(parent);
     operation_make(&operation, trial->kind, comm, parent == MPI_COMM_SELF ? 0 : size - 1, trial->count, trial->gapped);
     bool made = make(&operation, trial, fail_at, for_good);
@@ -170,7 +170,7 @@ static void call_all_blocking(MPI_Comm parent)
     }
 }
 
-/* Fails allocation number `at` of the last rank; the ranks know each other only by their environment before MPI_Init. */
+/* Fails allocation number `at` of one rank. Before MPI_Init a rank knows its number from its environment only. */
 static int run_once(int argc, char **argv, bool in_init, long at)
 {
     const char *own_rank = getenv("OMPI_COMM_WORLD_RANK"), *own_size = getenv("OMPI_COMM_WORLD_SIZE");

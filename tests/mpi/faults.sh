@@ -1,6 +1,7 @@
 #!/bin/sh
 # Shows that the tests can fail: builds the component with one fault at a time, in a copy of one source file, and
-# demands that random programs find each. The component without a fault must pass. See launch.sh for the environment;
+# demands that random programs find each. The component without a fault must pass, as must one that finds an accelerator
+# everywhere. See launch.sh for the environment;
 # needs a build folder in PCCL_BUILD, whose objects are linked with the faulty one.
 set -eu
 source=$(cd "$(dirname "$0")/../.." && pwd)
@@ -78,6 +79,15 @@ if ! insert local 's/^$/ /' || ! compile_component local >"$logs/build.log" 2>&1
     exit 1
 fi
 run_programs no-fault 60
+judge "$start_name" "0 failures"
+
+# No fault, but a machine that is not here: every buffer is taken for one in the memory of an accelerator.
+if ! insert bind 's/return coll_pccl_is_on_device(.*);$/return true;/' ||
+    ! compile_component bind >"$logs/build.log" 2>&1; then
+    fail build "the component that takes every buffer for one of an accelerator is not built"
+    exit 1
+fi
+run_programs accelerator 60
 judge "$start_name" "0 failures"
 
 fault flipped-byte local 's/^\( *\)memcpy(target + lower_bound, source.*$/&\n\1target[lower_bound] ^= 1;/'

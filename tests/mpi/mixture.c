@@ -306,7 +306,7 @@ int main(int argc, char **argv)
         pthread_join(threads[t], NULL);
     }
     for (int t = 0; t < num_threads; t++) {
-        for (int i = 0; i < NUM_COMMS; i += 2) { /* the others are left to MPI_Finalize, as some of their requests are */
+        for (int i = 0; i < NUM_COMMS; i += 2) { /* others are left to MPI_Finalize, as are requests */
             MPI_Comm_free(&pools[t].comms[i]);
         }
     }

@@ -388,7 +388,7 @@ static void test_many_ranks(void **state)
     unplace(&uneven);
 }
 
-/* Where only the root and a rank know the size of its block: a message between those two, or a copy, and nothing else. */
+/* Where only the root and a rank know the size of its block: a message between the two, or a copy. */
 static void test_direct_star(void **state)
 {
     (void)state;
@@ -397,7 +397,8 @@ static void test_direct_star(void **state)
     for (int gathers = 0; gathers < 2; gathers++) {
         struct pccl_request request = {.collective = gathers ? PCCL_GATHER : PCCL_SCATTER, .bytes = 4096, .root = 5,
                                        .num_ranks = placed.num_ranks, .devices = placed.devices, .direct = true};
-        uint32_t at_root = gathers ? PCCL_OP_RECEIVE : PCCL_OP_SEND, elsewhere = gathers ? PCCL_OP_SEND : PCCL_OP_RECEIVE;
+        uint32_t at_root = gathers ? PCCL_OP_RECEIVE : PCCL_OP_SEND;
+        uint32_t elsewhere = gathers ? PCCL_OP_SEND : PCCL_OP_RECEIVE;
         for (uint32_t rank = 0; rank < placed.num_ranks; rank++) {
             struct pccl_plan *plan;
             bool is_root = rank == request.root;

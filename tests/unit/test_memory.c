@@ -353,6 +353,7 @@ static const struct job jobs[] = {
     {"allgather in levels", plan_levels, "fattree:2x2:taper=2", PCCL_ALLGATHER, 15, 4096, false, false, false},
     {"all-to-all in levels", plan_levels, "star:4", PCCL_ALLTOALL, 16, 8, false, false, false},
     {"direct all-to-all of many", plan_levels, "star:4", PCCL_ALLTOALL, 14, 4096, false, false, true},
+    {"direct gather of many", plan_levels, "star:4", PCCL_GATHER, 14, 4096, false, false, true},
     {"broadcast in levels", plan_levels, "ring:4", PCCL_BROADCAST, 16, 1 << 20, false, false, false},
     {"reduce-scatter in levels", plan_levels, "star:3", PCCL_REDUCE_SCATTER, 12, 4096, false, false, false},
     {"scatter in levels", plan_levels, "star:3", PCCL_SCATTER, 11, 4096, false, false, false},
