@@ -2,19 +2,23 @@
 # Compares pccl with Open MPI's default, and with -f with all its forced algorithms, on a cluster of 16 hosts made on
 # this machine. Appends rows to a CSV file: network, order of ranks, group, and what compare.c prints. What pccl says,
 # its predicted times too, goes to stderr.
-#   compare.sh [-f|-x] [-c] [-o ORDER] [-g NAME=COLORS] [-n CALLS] [-p MCA-OPTIONS] KIND FILE.csv COLLECTIVE:SIZE,...
+#   compare.sh [-f|-x] [-c] [-m CALLS] [-o ORDER] [-g NAME=COLORS] [-n CALLS] [-p MCA-OPTIONS] KIND FILE.csv
+#              COLLECTIVE:SIZE,...
 # -f: the forced algorithms too; -x: pccl alone; -c: the fabric is calibrated first, else its costs are rough guesses.
+# -m: as users get it, with coll_pccl_select measure, timed after so many calls (it decides within 66); else pccl
+# serves every call.
 # KIND: star, tree, torus or mesh. ORDER: natural, or a seed: hosts in random order. NAME=COLORS: see -g of compare.c.
 # PCCL_BUILD: a build of pccl. CLUSTER_RATE_MBIT: of each link, default 10.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
 . "$here/network.sh"
-order=natural group=all=0 calls=5 forced="" calibrated="" more=""
-while getopts fxco:g:n:p: option; do
+order=natural group=all=0 calls=5 forced="" calibrated="" more="" select=always before=1
+while getopts fxcm:o:g:n:p: option; do
     case $option in
     f | x) forced=-$option ;;
     c) calibrated=yes ;;
+    m) select=measure before=$OPTARG ;;
     o) order=$OPTARG ;;
     g) group=$OPTARG ;;
     n) calls=$OPTARG ;;
@@ -55,10 +59,10 @@ status=0
 # shellcheck disable=SC2086
 cluster_mpirun -n $CLUSTER_HOSTS -x LD_PRELOAD="$CLUSTER_DIR/idle.so" \
     --mca mca_base_component_path "$component:SYSTEM_DEFAULT" \
-    --mca coll_pccl_priority 100 --mca coll_pccl_select always --mca coll_pccl_verbose "${CLUSTER_VERBOSE:-1}" \
+    --mca coll_pccl_priority 100 --mca coll_pccl_select $select --mca coll_pccl_verbose "${CLUSTER_VERBOSE:-1}" \
     --mca coll_pccl_topology "$CLUSTER_DIR/fabric.json" --mca coll_tuned_use_dynamic_rules 1 $more \
-    "$CLUSTER_DIR/compare" $forced -n "$calls" -l "$kind,$order,${group%%=*}" -g "$colors" -k "$CLUSTER_DIR/counters" \
-    -m "$CLUSTER_DIR/meeting" "$@" >"$CLUSTER_DIR/out" 2>"$CLUSTER_DIR/err" </dev/null || status=$?
+    "$CLUSTER_DIR/compare" $forced -n "$calls" -w "$before" -l "$kind,$order,${group%%=*}" -g "$colors" \
+    -k "$CLUSTER_DIR/counters" -m "$CLUSTER_DIR/meeting" "$@" >"$CLUSTER_DIR/out" 2>"$CLUSTER_DIR/err" </dev/null || status=$?
 cat "$CLUSTER_DIR/out" >>"$csv"
 grep 'coll:pccl\|compare:' "$CLUSTER_DIR/err" >&2 || cat "$CLUSTER_DIR/err" >&2
 drops=$(cluster_drops)
