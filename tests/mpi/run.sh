@@ -381,7 +381,9 @@ if ! build >"$logs/build.log" 2>&1; then
 fi
 for group in matrix levels programs requests hosts settings select_tests agreement exhaustion large; do
     if chosen "${group%_tests}"; then
+        stage "${group%_tests}"
         "$group"
     fi
 done
+print_stages | sed 's/^/    /'
 count_up
