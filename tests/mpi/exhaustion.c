@@ -80,7 +80,8 @@ static long try_one(const struct trial *trial, MPI_Comm parent, long fail_at, bo
 {
     struct operation operation;
     check_case("%s %s of %d, allocation %ld of rank %d fails%s",
-               trial->form == PERSISTENT ? "persistent" : "non-blocking", kind_names[trial->kind], trial->count, fail_at, trial->victim, for_good ? " and all later ones" : "");
+               trial->form == PERSISTENT ? "persistent" : "non-blocking", kind_names[trial->kind],
+               trial->count, fail_at, trial->victim, for_good ? " and all later ones" : "");
     MPI_Comm comm = new_comm(parent);
     operation_make(&operation, trial->kind, comm, parent == MPI_COMM_SELF ? 0 : size - 1, trial->count, trial->gapped);
     bool made = make(&operation, trial, fail_at, for_good);
