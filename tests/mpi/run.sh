@@ -357,7 +357,7 @@ exhaust() {
 
 exhaustion() {
     launch exhaustion-3 3 60 "--mca coll_pccl_cache_plans 1" exhaustion 2
-    for number in 3 17 30; do
+    for number in 3 30; do
         exhaust init "$number" ""
     done
     for number in 2 700 5000; do

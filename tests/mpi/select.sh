@@ -29,7 +29,6 @@ test_measuring() {
         collectives --plain roots types reductions
     measured select-programs 3 "" "" "" programs --number 100 --plain
     measured select-neighbors 4 "" "neighbor_alltoallv on .*$at_work" "" neighbors
-    measured select-null-types 4 "--mca mpi_param_check 0" "" "" neighbors --null-types
     measured select-bcast-only 3 "--mca coll_pccl_collectives bcast" "bcast on .*from now on served by" \
         "allreduce on .*from now on" select
     measured select-reproducible 3 "--mca coll_pccl_reproducible 1" "bcast on .*from now on served by" \
