@@ -5,6 +5,7 @@
  * reduction works on elements of the datatype, cut at element boundaries. Both are arrays of `units`; only the
  * functions that lay areas over buffers know which it is. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "execute.h"
 #include "pack.h"
@@ -466,15 +467,32 @@ static int set_messages(struct coll_pccl_execution *execution)
     return OMPI_SUCCESS;
 }
 
+static bool has_many_types(const struct coll_pccl_side *side)
+{
+    return side->types || side->places || side->peers;
+}
+
 /* A pointer that is equal stands for equal contents only if it cannot be given a second meaning: predefined types and
- * operators can not, arrays of counts can. */
+ * operators can not. Arrays of counts can: they are compared with copies. */
 static bool is_repeatable(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
 {
     const struct coll_pccl_side *input = &execution->view.input, *output = &execution->view.output;
-    return !call->send_counts && !call->receive_counts && !needs_private_input(execution) &&
+    return !has_many_types(input) && !has_many_types(output) && !needs_private_input(execution) &&
            !needs_private_output(execution) && (!call->op || ompi_op_is_intrinsic(call->op)) &&
            (input->blocks == 0 || ompi_datatype_is_predefined(input->type)) &&
            (output->blocks == 0 || ompi_datatype_is_predefined(output->type));
+}
+
+static bool is_equal(const int *kept, const int *given, uint32_t count)
+{
+    return !kept || !given ? kept == given : memcmp(kept, given, count * sizeof *kept) == 0;
+}
+
+/* Whether counts and displacements are those that the side has copies of. */
+static bool has_arrays(const struct coll_pccl_side *side, const int *counts, const int *displs)
+{
+    return side->blocks == 0 ||
+           (is_equal(side->counts, counts, side->blocks) && is_equal(side->displs, displs, side->blocks));
 }
 
 static bool is_bound_to(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
@@ -483,7 +501,8 @@ static bool is_bound_to(const struct coll_pccl_execution *execution, const struc
     return execution->repeatable && bound->send == call->send && bound->receive == call->receive &&
            bound->send_count == call->send_count && bound->receive_count == call->receive_count &&
            bound->send_type == call->send_type && bound->receive_type == call->receive_type && bound->op == call->op &&
-           bound->kind == call->kind && !call->send_counts && !call->receive_counts;
+           bound->kind == call->kind && has_arrays(&execution->view.input, call->send_counts, call->send_displs) &&
+           has_arrays(&execution->view.output, call->receive_counts, call->receive_displs);
 }
 
 int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
@@ -500,7 +519,8 @@ int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl
     if (status == OMPI_SUCCESS) {
         status = set_messages(execution);
     }
-    execution->repeatable = status == OMPI_SUCCESS && is_repeatable(execution, call);
+    execution->repeatable = status == OMPI_SUCCESS && is_repeatable(execution, call) &&
+                            coll_pccl_keep_arrays(execution) == OMPI_SUCCESS;
     return status;
 }
 

@@ -71,7 +71,8 @@ struct coll_pccl_execution {
 
     /* Set by bind. */
     struct coll_pccl_call bound; /* the call */
-    bool repeatable;             /* the binding holds for every equal call: nothing that may change behind a pointer */
+    bool repeatable;             /* the binding holds for every equal call: nothing may change behind a pointer; of
+                                    arrays the view has copies */
     bool in_order;               /* messages are so small that running in program order is fastest */
     struct coll_pccl_view view;
     bool elements;                    /* units are elements of datatype, else bytes */
@@ -132,8 +133,10 @@ int coll_pccl_scatter_staged(struct coll_pccl_execution *execution, uint32_t ope
 
 /* keep.c */
 
-/* For a call that returns before its end: makes the bound execution independent of arrays of the application, and holds
- * datatypes and operator. */
+/* Makes the bound execution independent of arrays of the application: its view has copies. Once for each binding.
+ * MPI_ERR_NO_MEM: all is as it was. */
+int coll_pccl_keep_arrays(struct coll_pccl_execution *execution);
+/* For a call that returns before its end: does the same, and holds datatypes and operator. */
 int coll_pccl_keep(struct coll_pccl_execution *execution);
 /* Lets datatypes and operator go. */
 void coll_pccl_let_go(struct coll_pccl_execution *execution);

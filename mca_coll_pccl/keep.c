@@ -30,7 +30,7 @@ static size_t arrays_bytes(const struct coll_pccl_side *side)
            (side->places ? side->blocks * sizeof(MPI_Aint) : 0);
 }
 
-static int copy_arrays(struct coll_pccl_execution *execution)
+int coll_pccl_keep_arrays(struct coll_pccl_execution *execution)
 {
     struct coll_pccl_side *sides[2] = {&execution->view.input, &execution->view.output};
     size_t needed = arrays_bytes(sides[0]) + arrays_bytes(sides[1]);
@@ -71,7 +71,7 @@ static uint32_t num_types(const struct coll_pccl_side *side)
 int coll_pccl_keep(struct coll_pccl_execution *execution)
 {
     const struct coll_pccl_side *sides[2] = {&execution->view.input, &execution->view.output};
-    int status = copy_arrays(execution);
+    int status = execution->repeatable ? OMPI_SUCCESS : coll_pccl_keep_arrays(execution);
     if (status != OMPI_SUCCESS) {
         return status;
     }

@@ -160,11 +160,68 @@ static void send_buffer_in_read_only_memory(void)
     free(result);
 }
 
+/* Counts and displacements that change behind the same pointers, total and mean staying as they are: what is remembered
+ * of a call must not stand for the next one. Block of `from` for `to`: as many as they are apart, moved by the round. */
+static int apart(int from, int to, int round)
+{
+    return (to - from + round + 2 * world_size) % world_size;
+}
+
+static int value(int from, int to, int index, int round)
+{
+    return ((from * 64 + to) * 64 + index) * 8 + round;
+}
+
+static void lay_out(int *counts, int *displs, bool sends, int round)
+{
+    int next = 0;
+    for (int i = 0; i < world_size; i++) {
+        const int peer = round % 2 ? world_size - 1 - i : i; /* the order in memory changes too */
+        counts[peer] = sends ? apart(world_rank, peer, round) : apart(peer, world_rank, round);
+        displs[peer] = next;
+        next += counts[peer];
+    }
+}
+
+static void arrays_that_change(void)
+{
+    static int send[MAX_RANKS * MAX_RANKS], receive[MAX_RANKS * MAX_RANKS];
+    static int send_counts[MAX_RANKS], send_displs[MAX_RANKS], receive_counts[MAX_RANKS], receive_displs[MAX_RANKS];
+    for (int call = 0; call < 12; call++) {
+        const int round = call / 3; /* each three times, so that something can be remembered */
+        int wrong = 0;
+        lay_out(send_counts, send_displs, true, round);
+        lay_out(receive_counts, receive_displs, false, round);
+        for (int to = 0; to < world_size; to++) {
+            for (int i = 0; i < send_counts[to]; i++) {
+                send[send_displs[to] + i] = value(world_rank, to, i, round);
+            }
+        }
+        check_case("call %d with the same arrays", call);
+        MPI_Alltoallv(send, send_counts, send_displs, MPI_INT, receive, receive_counts, receive_displs, MPI_INT,
+                      MPI_COMM_WORLD);
+        for (int from = 0; from < world_size; from++) {
+            for (int i = 0; i < receive_counts[from]; i++) {
+                wrong += receive[receive_displs[from] + i] != value(from, world_rank, i, round);
+            }
+        }
+        check_that(wrong == 0, "alltoallv: %d wrong", wrong);
+        MPI_Scatterv(send, send_counts, send_displs, MPI_INT, receive, apart(0, world_rank, round), MPI_INT, 0,
+                     MPI_COMM_WORLD);
+        wrong = 0;
+        for (int i = 0; i < apart(0, world_rank, round); i++) {
+            wrong += receive[i] != value(0, world_rank, i, round);
+        }
+        check_that(wrong == 0, "scatterv: %d wrong", wrong);
+    }
+}
+
 const struct report buffer_reports[] = {
     {"allgatherv in place with holes", allgatherv_in_place_with_holes, false},
     {"rooted in place with gaps", rooted_in_place_with_gaps, false},
     {"small in place", small_in_place, false},
     {"rubbish where insignificant", rubbish_where_insignificant, false},
     {"send buffer in read-only memory", send_buffer_in_read_only_memory, false},
+    {"arrays that change", arrays_that_change, false},
     {NULL, NULL, false},
 };
