@@ -155,16 +155,27 @@ static void check_case(const struct pccl_topology *topology, const struct pccl_r
     pccl_result_free(thorough);
 }
 
+/* Sanitizers look at memory, which the sizes of blocks hardly matter for, and take several times as long: then each
+ * group of each topology has one of the sizes. */
+#ifdef __SANITIZE_ADDRESS__
+static const bool has_all_sizes = false;
+#else
+static const bool has_all_sizes = true;
+#endif
+
 static void check_collective(enum pccl_collective collective)
 {
     static const int64_t sizes[] = {8, 4096, 262144};
+    const size_t num_sizes = collective == PCCL_BARRIER ? 1 : sizeof sizes / sizeof sizes[0];
     struct tally tally = {0};
     for (size_t t = 0; t < sizeof topologies / sizeof topologies[0]; t++) {
         struct pccl_topology *topology = make_topology(topologies[t]);
         for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= topology->num_devices; c++) {
-            for (size_t s = 0; s < (collective == PCCL_BARRIER ? 1u : 3u); s++) {
+            for (size_t s = 0; s < num_sizes; s++) {
                 struct pccl_request request = make_request(collective, counts[c], sizes[s]);
-                check_case(topology, &request, &tally);
+                if (has_all_sizes || (t + c) % num_sizes == s) {
+                    check_case(topology, &request, &tally);
+                }
             }
         }
         pccl_topology_free(topology);
