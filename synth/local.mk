@@ -77,6 +77,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/portfolio.c \
 	synth/algorithms/portfolio.h \
 	synth/algorithms/prefix.c \
+	synth/algorithms/pricing.c \
+	synth/algorithms/pricing.h \
 	synth/algorithms/problem.c \
 	synth/algorithms/reverse.c \
 	synth/algorithms/ring.c \

@@ -5,6 +5,7 @@
 #include "algorithms/lines.h"
 #include "algorithms/matching.h"
 #include "algorithms/meter.h"
+#include "algorithms/multicast.h"
 #include "algorithms/portfolio.h"
 
 #define UNHURRIED_RANKS 32
@@ -187,7 +188,12 @@ int64_t pccl__estimate_matching(const struct pccl__problem *problem, uint32_t pi
  * matching, or better if messages are few. */
 int64_t pccl__estimate_multicast(const struct pccl__problem *problem, uint32_t pieces)
 {
-    if (problem->collective == PCCL_CUSTOM || problem->request->relays || problem->options.method != NULL) {
+    bool chooses = problem->collective == PCCL_CUSTOM || problem->request->relays;
+    bool hurried = problem->options.effort != PCCL_EFFORT_THOROUGH && problem->options.method == NULL;
+    if (problem->variant == PCCL__PRICED && (hurried || !chooses)) {
+        return -1; /* it takes time, and gains where links have to be chosen */
+    }
+    if (chooses || problem->options.method != NULL) {
         return 0;
     }
     bool unhurried = problem->options.effort == PCCL_EFFORT_THOROUGH && problem->num_ranks <= UNHURRIED_RANKS;

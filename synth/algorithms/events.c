@@ -1,6 +1,6 @@
-/* A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): since time only moves forward, an event needs to be looked at only
- * when the time comes near, and each look halves the range of times that it shares a list with. Events of equal time
- * are always in one list, in order of pushing. */
+/* A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990): since time only moves forward, an event needs to be looked at
+ * only when its time comes near, and each look halves the range of times with which it shares a list. Events of equal
+ * time are always in one list, in order of pushing. */
 #include "algorithms/events.h"
 
 #include <stdlib.h>

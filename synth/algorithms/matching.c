@@ -127,7 +127,7 @@ static int try_arc(struct matcher *matcher, uint32_t number)
 {
     const struct pccl__arc *arc = &matcher->arcs.arcs[number];
     int64_t possible_ps = matcher->now_ps;
-    /* A look at few chunks is quicker than one at all resources; what arrives later makes the arc be looked at again. */
+    /* A look at few chunks is quicker than one at all resources; what arrives later has the arc looked at again. */
     bool useless = matcher->words == 1 && (matcher->have[arc->source] & ~matcher->owned[arc->target]) == 0;
     if (useless || (matcher->clustered && pccl__clusters_avoid(&matcher->clusters, number))) {
         return 0;

@@ -6,6 +6,12 @@
 
 #include "algorithms/algorithm.h"
 
-pccl__algorithm pccl__multicast_algorithm;
+/* How a tree grows. */
+enum pccl__multicast {
+    PCCL__EARLIEST, /* to the target that it can reach soonest */
+    PCCL__PRICED    /* to the target that is cheapest to reach (pricing.h): takes longer, but wastes no links */
+};
+
+pccl__algorithm pccl__multicast_algorithm; /* variant: enum pccl__multicast */
 
 #endif

@@ -120,7 +120,8 @@ const struct pccl__row pccl__rows[] = {
     {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST_DETOURS},
     {"unicast:shuffled-detours", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__SHUFFLED_DETOURS},
     {"parts", CUS, ORDERED | DIRECT, WHOLE, PARTS, 0},
-    {"multicast", GATHERS | BAR | CUS, UNROOTED | PLANNED, PIPELINED, MULTICAST, 0},
+    {"multicast", GATHERS | BAR | CUS, UNROOTED | PLANNED, PIPELINED, MULTICAST, PCCL__EARLIEST},
+    {"multicast:priced", GATHERS | CUS, UNROOTED | PLANNED, PIPELINED, MULTICAST, PCCL__PRICED},
     {"spanning", ALL, PCCL__FALLBACK, WHOLE, TREE, RANK(PCCL__SPANNING)},
 };
 

@@ -289,19 +289,29 @@ int pccl__wayfinder_search_nearest(struct pccl__wayfinder *finder, const struct 
     return 0;
 }
 
-int pccl__wayfinder_take(struct pccl__wayfinder *finder)
+static int take_hop(struct pccl__wayfinder *finder, const struct pccl__hop *hop)
 {
     const struct pccl__network *network = finder->network;
-    for (uint32_t i = 0; i < finder->num_hops; i++) {
-        const struct pccl__arc *arc = &network->arcs.arcs[finder->hops[i].arc];
-        for (uint32_t u = arc->first_use; u < arc->first_use + arc->num_uses; u++) {
-            int status =
-                pccl__slots_take(&finder->slots, network->arcs.uses[u].resource,
-                                 finder->hops[i].start + network->use_offset[u], pccl__network_hold(network, u));
-            if (status != 0) {
-                return status;
-            }
-        }
+    const struct pccl__arc *arc = &network->arcs.arcs[hop->arc];
+    int status = 0;
+    for (uint32_t u = arc->first_use; u < arc->first_use + arc->num_uses && status == 0; u++) {
+        status = pccl__slots_take(&finder->slots, network->arcs.uses[u].resource, hop->start + network->use_offset[u],
+                                  pccl__network_hold(network, u));
     }
-    return 0;
+    return status;
+}
+
+int pccl__wayfinder_take_arc(struct pccl__wayfinder *finder, uint32_t arc, uint32_t from, uint32_t *start)
+{
+    *start = find_start(finder, arc, from);
+    return take_hop(finder, &(struct pccl__hop){arc, *start});
+}
+
+int pccl__wayfinder_take(struct pccl__wayfinder *finder)
+{
+    int status = 0;
+    for (uint32_t i = 0; i < finder->num_hops && status == 0; i++) {
+        status = take_hop(finder, &finder->hops[i]);
+    }
+    return status;
 }

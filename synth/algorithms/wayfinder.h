@@ -46,6 +46,8 @@ struct pccl__holders {
 int pccl__wayfinder_search_nearest(struct pccl__wayfinder *finder, const struct pccl__holders *holders,
                                    const bool *wanted);
 
+/* Takes the first slots on an arc that are free from `from` on. */
+int pccl__wayfinder_take_arc(struct pccl__wayfinder *finder, uint32_t arc, uint32_t from, uint32_t *start);
 /* Takes the slots of the hops found. */
 int pccl__wayfinder_take(struct pccl__wayfinder *finder);
 

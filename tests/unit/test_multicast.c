@@ -70,7 +70,8 @@ static struct pccl_request draw_request(struct pccl__random *random, uint32_t nu
 
 static void check(const struct pccl_topology *topology, const struct pccl_request *request, uint64_t seed)
 {
-    struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE, .method = "multicast"};
+    struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE,
+                                   .method = seed % 2 == 0 ? "multicast" : "multicast:priced"};
     struct pccl_result *result = NULL;
     struct pccl_error error = {""};
     int status = pccl_synthesize(topology, request, &options, &result, &error);
@@ -147,12 +148,41 @@ static void test_pipeline(void **state)
     pccl_topology_free(topology);
 }
 
+/* Two broadcasts among devices scattered over a torus: trees that keep out of each other's way use all links of the
+ * roots at once. */
+static void test_scattered_groups(void **state)
+{
+    (void)state;
+    static const uint32_t devices[] = {0, 7, 14, 21, 28, 3, 11, 19, 30, 35};
+    static const uint32_t holders[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+    static const struct pccl_chunk chunks[] = {{1 << 20, 0, 1, 0, 5}, {1 << 20, 5, 1, 5, 5}};
+    static const struct pccl_demand pattern = {.collective = PCCL_CUSTOM, .num_ranks = 10, .pieces = 1, .num_chunks = 2,
+                                               .chunks = chunks, .num_holders = 10, .holders = holders};
+    struct pccl_topology *topology = open_topology("torus:6x6:unit");
+    struct pccl_request request = {.collective = PCCL_CUSTOM, .num_ranks = 10, .devices = devices, .relays = true,
+                                   .custom = &pattern};
+    struct pccl_options options = {.effort = PCCL_EFFORT_THOROUGH};
+    struct pccl_result *result = NULL;
+    struct pccl_bound bound;
+    struct pccl_error error = {""};
+    if (pccl_synthesize(topology, &request, &options, &result, &error) != 0 ||
+        pccl_verify_schedule(topology, result->schedule, true, &error) != 0 ||
+        pccl_bound_compute(topology, &request, &bound, &error) != 0) {
+        fail_msg("%s", error.message);
+    }
+    assert_true(result->makespan_ps >= bound.bound_ps);
+    assert_true(result->makespan_ps <= bound.bound_ps * 3 / 2);
+    pccl_result_free(result);
+    pccl_topology_free(topology);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),
         cmocka_unit_test(test_relayed_groups),
         cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_scattered_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
