@@ -240,7 +240,7 @@ static void fill_record(struct coll_pccl_record *record, uint64_t installed, con
     const char *plan_dir = coll_pccl_parameters.plan_dir;
     record->selection = (uint64_t)coll_pccl_parameters_selection() << 1 | (plan_dir && plan_dir[0]);
     record->fabric = fabric ? fabric->digest : 0;
-    coll_pccl_place_find(record->host, &record->place);
+    coll_pccl_place_find(record);
 }
 
 /* True if all records agree; else rank 0 tells what differs where. */

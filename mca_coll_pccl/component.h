@@ -30,6 +30,7 @@ struct coll_pccl_parameters {
     int window;
     int max_ranks;
     int search_ranks;
+    int processors;
     int agreement_timeout; /* seconds */
     int message_limit;     /* bytes */
     int keep_mib;          /* MiB */

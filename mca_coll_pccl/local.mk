@@ -39,6 +39,7 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/placement.c \
 	mca_coll_pccl/plan.c \
 	mca_coll_pccl/plan.h \
+	mca_coll_pccl/processors.c \
 	mca_coll_pccl/report.c \
 	mca_coll_pccl/report.h \
 	mca_coll_pccl/request.c \

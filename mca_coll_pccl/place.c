@@ -3,19 +3,20 @@
 
 #include "world.h"
 
-void coll_pccl_place_find(char host[COLL_PCCL_HOST_BYTES], struct pccl_place *place)
+void coll_pccl_place_find(struct coll_pccl_record *record)
 {
-    snprintf(host, COLL_PCCL_HOST_BYTES, "%s", opal_process_info.nodename ? opal_process_info.nodename : "localhost");
-    *place = (struct pccl_place){.host = 0, .package = -1, .numa = -1, .l3 = -1, .core = -1};
-    if (opal_hwloc_base_get_topology() != OPAL_SUCCESS || !opal_hwloc_topology) {
-        return;
+    snprintf(record->host, sizeof record->host, "%s",
+             opal_process_info.nodename ? opal_process_info.nodename : "localhost");
+    record->place = (struct pccl_place){.host = 0, .package = -1, .numa = -1, .l3 = -1, .core = -1};
+    bool known = opal_hwloc_base_get_topology() == OPAL_SUCCESS && opal_hwloc_topology;
+    hwloc_bitmap_t bound = known ? hwloc_bitmap_alloc() : NULL;
+    if (bound && hwloc_get_cpubind(opal_hwloc_topology, bound, HWLOC_CPUBIND_PROCESS) != 0) {
+        hwloc_bitmap_free(bound);
+        bound = NULL;
     }
-    hwloc_cpuset_t bound = hwloc_bitmap_alloc();
-    if (!bound) {
-        return;
+    if (bound) {
+        pccl_place_find(opal_hwloc_topology, bound, &record->place);
     }
-    if (hwloc_get_cpubind(opal_hwloc_topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
-        pccl_place_find(opal_hwloc_topology, bound, place);
-    }
+    coll_pccl_processors_find(known ? opal_hwloc_topology : NULL, bound, record->processors);
     hwloc_bitmap_free(bound);
 }

@@ -81,8 +81,11 @@ static int join(const struct pccl_topology *fabric, const struct coll_pccl_recor
         places[i] = records[i].place;
         places[i].host = devices[i];
     }
-    int status =
-        pccl_topology_place(fabric, places, num_ranks, &coll_pccl_world.topology, &coll_pccl_world.devices, error);
+    int status = coll_pccl_processors_share(records, num_ranks, places);
+    if (status == PCCL_SUCCESS) {
+        status =
+            pccl_topology_place(fabric, places, num_ranks, &coll_pccl_world.topology, &coll_pccl_world.devices, error);
+    }
     free(places);
     return status;
 }

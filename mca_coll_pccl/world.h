@@ -17,6 +17,8 @@ extern struct coll_pccl_world coll_pccl_world;
 
 #define COLL_PCCL_HOST_BYTES 96
 #define COLL_PCCL_VERSION_BYTES 48
+#define COLL_PCCL_PROCESSORS 1024 /* of a host that are told apart */
+#define COLL_PCCL_PROCESSOR_WORDS (COLL_PCCL_PROCESSORS / 64)
 
 /* What each rank tells all others. Fixed size; ranks of another build or architecture are detected by what comes first.
  */
@@ -36,7 +38,8 @@ struct coll_pccl_record {
     uint64_t selection; /* enum coll_pccl_selection, and whether there is a plan_dir */
     uint64_t fabric; /* digest of the topology made from the parameter, 0 if there is none */
     char host[COLL_PCCL_HOST_BYTES];
-    struct pccl_place place;
+    struct pccl_place place; /* host and processor follow from all records */
+    uint64_t processors[COLL_PCCL_PROCESSOR_WORDS]; /* a bit for each that the rank may run on; none: not known */
 };
 
 /* The fabric of coll_pccl_topology, or NULL if the parameter is not set. Errors as of pccl_topology_create. */
@@ -49,7 +52,15 @@ int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll
                            uint32_t num_ranks, struct pccl_error *error);
 void coll_pccl_world_free(void);
 
-/* place.c: host name and position of this process in its host. */
-void coll_pccl_place_find(char host[COLL_PCCL_HOST_BYTES], struct pccl_place *place);
+/* place.c: host name and position of this process in its host, in its record. */
+void coll_pccl_place_find(struct coll_pccl_record *record);
+
+/* processors.c: the processors (hwloc's logical units) that a process bound to `bound` may run on, or those that
+ * coll_pccl_processors says; none if that cannot be told. Either argument may be NULL. */
+void coll_pccl_processors_find(hwloc_topology_t topology, hwloc_const_bitmap_t bound,
+                               uint64_t processors[COLL_PCCL_PROCESSOR_WORDS]);
+/* Sets the processor of each place, whose hosts are known, as if the system spread the ranks evenly. Returns
+ * PCCL_SUCCESS or PCCL_ERR_MEMORY. */
+int coll_pccl_processors_share(const struct coll_pccl_record *records, uint32_t num_ranks, struct pccl_place *places);
 
 #endif

@@ -206,6 +206,8 @@ libpcclsynth_la_SOURCES = \
 	synth/topology/placement.c \
 	synth/topology/placement.h \
 	synth/topology/private.h \
+	synth/topology/processors.c \
+	synth/topology/processors.h \
 	synth/topology/route.c \
 	synth/topology/routes.c \
 	synth/topology/routes.h \

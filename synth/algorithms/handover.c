@@ -36,6 +36,9 @@ int pccl__schedule_handovers(const struct pccl_topology *topology, const struct 
         int64_t bytes = message_bytes(schedule, &schedule->messages[m]);
         for (uint32_t i = 0; i < path->num_links; i++) {
             const struct pccl_link *link = &topology->links[schedule->path_links[path->first_link + i]];
+            if (topology->vertices[link->target].processor != 0) {
+                continue; /* no link but a processor, which the ranks that it serves keep busy */
+            }
             struct turn *turn = &turns[link->capacity];
             if (turn->sender != 0 && turn->sender != path->source + 1) {
                 turn->taken_over_ps = pccl__add_ps(turn->taken_over_ps, pccl_transfer_ps(bytes, link->ps_per_mib));

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "pccl/simulate.h"
+#include "topology/processors.h"
 
 /* How long a schedule takes, and how much later the next one like it ends if they follow each other closely. */
 struct pace {
@@ -33,10 +34,11 @@ static int64_t find_busiest(const struct pccl_topology *topology, const struct p
         }
         struct pccl_endpoints endpoints;
         pccl_topology_endpoints(topology, schedule->path_links + path->first_link, path->num_links, &endpoints);
-        int64_t *cpus = load + topology->num_capacities;
-        cpus[path->source] = pccl__add_ps(cpus[path->source], endpoints.send_overhead_ps);
-        cpus[path->target] = pccl__add_ps(cpus[path->target], endpoints.receive_overhead_ps);
-        int64_t cpu_ps = cpus[path->source] > cpus[path->target] ? cpus[path->source] : cpus[path->target];
+        int64_t *sender = load + topology->num_capacities + pccl__processor_of(topology, path->source);
+        int64_t *receiver = load + topology->num_capacities + pccl__processor_of(topology, path->target);
+        *sender = pccl__add_ps(*sender, endpoints.send_overhead_ps);
+        *receiver = pccl__add_ps(*receiver, endpoints.receive_overhead_ps);
+        int64_t cpu_ps = *sender > *receiver ? *sender : *receiver;
         busiest_ps = cpu_ps > busiest_ps ? cpu_ps : busiest_ps;
     }
     return busiest_ps;

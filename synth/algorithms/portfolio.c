@@ -1,6 +1,6 @@
 /* The portfolio: whatever in rows.c can serve a request is forecast; the promising candidates are made, simulated and
  * verified, the best is kept. */
-#include "algorithms/portfolio.h"
+#include "algorithms/meter.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "topology/processors.h"
 
 #define MAX_PIECES_LOG 8
 #define FIRST_USE_RANKS 17      /* up to here nearly everything is made */
@@ -41,6 +42,8 @@ struct search {
     uint64_t num_messages; /* simulated so far, without the first candidate's */
     uint64_t num_first_messages;
     int64_t floor_ps;      /* no schedule is faster */
+    uint32_t num_processors; /* of the group if some ranks share one, else 0 */
+    uint32_t crowded_device; /* the last that shares one */
     bool has_bound;        /* floor_ps is the certified bound */
     struct prospect *prospects;
     uint32_t num_prospects, num_made; /* made: those before num_made were looked at */
@@ -91,6 +94,40 @@ static uint32_t log_pieces(uint32_t pieces)
     return k;
 }
 
+/* Bytes that some rank has to take in, whatever the method. */
+static int64_t count_bytes(const struct pccl__problem *problem)
+{
+    int64_t others = pccl__times_ps(problem->block_bytes, problem->num_ranks - 1);
+    switch (problem->collective) {
+    case PCCL_BARRIER:
+    case PCCL_CUSTOM:
+        return 0;
+    case PCCL_ALLREDUCE:
+        return pccl__times_ps(others, 2);
+    case PCCL_ALLGATHER:
+    case PCCL_ALLTOALL:
+    case PCCL_REDUCE_SCATTER:
+        return pccl__times_ps(others, problem->num_ranks);
+    default:
+        return others;
+    }
+}
+
+/* What forecasts do not know: where ranks share processors, these are never idle, and what copying and all messages
+ * cost them adds up, however well it overlaps. */
+static int64_t add_work(const struct search *search, uint32_t row, uint32_t k, int64_t estimate_ps)
+{
+    const struct pccl__problem *problem = &search->problem;
+    if (search->num_processors == 0 || estimate_ps < 0) {
+        return estimate_ps;
+    }
+    int64_t rate = pccl__processor_copies(problem->topology, search->crowded_device);
+    int64_t copying_ps = pccl_transfer_ps(count_bytes(problem), rate) / search->num_processors;
+    int64_t messages_ps = pccl__times_ps(pccl__overheads_ps(problem), (int64_t)count_messages(search, row, k));
+    estimate_ps = copying_ps > estimate_ps ? copying_ps : estimate_ps;
+    return pccl__add_ps(estimate_ps, messages_ps / search->num_processors);
+}
+
 /* The forecast, and a quarter more in a hurry for what is planned message by message: planning takes longer than it
  * may gain. (Not where a tree with few messages is planned.) An eighth less for what keeps ranks in step, see
  * add_losses. */
@@ -136,7 +173,7 @@ static void add_prospects(struct search *search, uint32_t row)
     bool first_use = is_first_use(search), small = problem->num_ranks <= FIRST_USE_RANKS && !is_hurried(search);
     int64_t best_ps = -1;
     for (uint32_t k = first; k <= last; k++) {
-        int64_t estimate_ps = pccl__row_estimate(problem, row, 1u << k);
+        int64_t estimate_ps = add_work(search, row, k, pccl__row_estimate(problem, row, 1u << k));
         if (estimate_ps < 0) {
             add_prospect(search, row, 1u << k, -1);
             break;
@@ -246,6 +283,13 @@ static int add_losses(const struct search *search, const struct pccl_schedule *s
     return status;
 }
 
+/* On which processor a rank runs is the system's affair, and changes: a quarter of what each of the group's processors
+ * has to do counts beside the time that it takes if ranks stay where the model has them. */
+static int64_t weigh_work(const struct search *search, int64_t shared_ps)
+{
+    return search->num_processors > 0 ? shared_ps / search->num_processors / 4 : 0;
+}
+
 /* Keeps the schedule if it is the best so far; frees it otherwise. At first use a 64th of the time is worth
  * less than fewer pieces: what a message costs the application's processor is more than the model knows. */
 static int judge(struct search *search, const struct prospect *prospect, struct pccl_candidate *candidate,
@@ -257,6 +301,7 @@ static int judge(struct search *search, const struct prospect *prospect, struct 
     int status = pccl_simulate(problem->topology, schedule, &simulation, search->error);
     int64_t time_ps = candidate->makespan_ps = simulation.makespan_ps;
     status = status == 0 ? add_losses(search, schedule, &time_ps) : status;
+    time_ps = pccl__add_ps(time_ps, weigh_work(search, simulation.shared_ps));
     *(result->schedule != NULL ? &search->num_messages : &search->num_first_messages) += schedule->num_messages;
     uint32_t pieces = result->schedule == NULL ? 0 : result->schedule->demand->pieces;
     int64_t grain_ps = is_first_use(search) ? search->winner_ps / 64 : 0;
@@ -438,6 +483,26 @@ static int try_all(struct search *search, bool fallback)
     return status;
 }
 
+/* How many processors the group has, if ranks of it share some. */
+static int count_processors(struct search *search)
+{
+    const struct pccl__problem *problem = &search->problem;
+    bool *taken = pccl__array_new(problem->topology->num_devices, sizeof *taken);
+    if (taken == NULL) {
+        return pccl__fail_memory(search->error);
+    }
+    uint32_t count = 0;
+    for (uint32_t rank = 0; rank < problem->num_ranks; rank++) {
+        uint32_t device = problem->request->devices[rank], processor = pccl__processor_of(problem->topology, device);
+        search->crowded_device = taken[processor] ? device : search->crowded_device;
+        count += !taken[processor];
+        taken[processor] = true;
+    }
+    search->num_processors = count < problem->num_ranks ? count : 0;
+    free(taken);
+    return 0;
+}
+
 static int search_best(struct search *search)
 {
     search->floor_ps = pccl__problem_floor_ps(&search->problem);
@@ -445,7 +510,8 @@ static int search_best(struct search *search)
     if (search->prospects == NULL) {
         return pccl__fail_memory(search->error);
     }
-    int status = try_all(search, false);
+    int status = count_processors(search);
+    status = status == 0 ? try_all(search, false) : status;
     /* Even the forecast of a fallback may take memory for the routes of all pairs. */
     if (status == 0 && (search->result->schedule == NULL ||
                         (!is_first_use(search) && (search->problem.num_ranks <= LARGE_GROUP || !is_done(search))))) {

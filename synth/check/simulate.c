@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "check/timeline.h"
 #include "schedule/chunks.h"
+#include "topology/processors.h"
 
 #define FEW_ARRIVALS 16
 #define LATEST_PS (INT64_MAX / 4) /* no time may be later: sums of a few still fit */
@@ -20,6 +21,9 @@ struct route {
     int64_t bytes;      /* of the last message; hold_ps of the hops belongs to it */
     int64_t longest_ps; /* the longest hold */
     struct pccl_endpoints endpoints;
+    /* Time per byte of copying at its ends, in ps per MiB; 0 where the rank has a processor of its own, which copies
+     * while the message is on its way. */
+    int64_t source_copy, target_copy;
 };
 
 struct hop {
@@ -40,6 +44,12 @@ struct paced_step {
     int64_t until_ps;
 };
 
+/* What the receiver of a message does with its bytes on a shared processor. */
+struct copying {
+    int64_t arriving_ps; /* while they come */
+    int64_t in_all_ps;
+};
+
 /* A message that a receiver's CPU has to deal with. */
 struct arrival {
     int64_t arrival_ps;
@@ -55,13 +65,16 @@ struct simulator {
     struct route *routes;               /* [num_paths] */
     struct hop *hops;                   /* [num_path_links] */
     int64_t *capacity_free_ps;          /* [num_capacities] */
-    struct pccl__timeline *cpus;        /* [num_ends] */
+    struct pccl__timeline *cpus;        /* [num_ends] those of devices that share a processor are one */
+    uint32_t *cpu_of;                   /* [num_ends] number among cpus */
     bool barrier;                       /* a message waits for all that its sender received, whatever it carries */
     uint32_t num_states;                /* of a vertex: num_chunks, or 1 for a barrier */
     int64_t *ready_ps;                  /* [num_ends * num_states], NULL if whereabouts do */
     struct whereabouts *whereabouts;    /* [num_chunks] if all chunks have one source and one target, else NULL */
     struct paced_step *paced;           /* [num_ends * pace]: of step s at s % pace */
     int64_t *finish_ps;                 /* of the messages of one step, or the caller's array for all */
+    struct copying *copying;            /* of the messages of one step */
+    int64_t shared_ps;                  /* see struct pccl_simulation */
     struct arrival *arrivals;           /* of one step */
     uint32_t *receivers, *arrival_ends; /* [num_ends], see sort_by_receiver */
     int64_t *start_ps, *link_bytes;     /* the caller's, or NULL */
@@ -114,6 +127,8 @@ static int prepare_route(struct simulator *simulator, uint32_t *end_of, uint32_t
         vertex = topology->links[link].target;
     }
     pccl_topology_endpoints(topology, schedule->path_links + path->first_link, path->num_links, &route->endpoints);
+    route->source_copy = pccl__processor_copies(topology, path->source);
+    route->target_copy = pccl__processor_copies(topology, path->target);
     return 0;
 }
 
@@ -148,15 +163,34 @@ static bool is_unicast(const struct pccl_demand *demand)
     return true;
 }
 
+/* Devices on one processor get the CPU of the first of them that is an end. */
+static int prepare_cpus(struct simulator *simulator)
+{
+    const struct pccl_topology *topology = simulator->topology;
+    uint32_t *first = pccl__array_new(topology->num_vertices, sizeof *first);
+    simulator->cpus = pccl__array_new(simulator->num_ends, sizeof *simulator->cpus);
+    simulator->cpu_of = pccl__array_new(simulator->num_ends, sizeof *simulator->cpu_of);
+    if (first == NULL || simulator->cpus == NULL || simulator->cpu_of == NULL) {
+        free(first);
+        return pccl__fail_memory(simulator->error);
+    }
+    for (uint32_t end = 0; end < simulator->num_ends; end++) {
+        uint32_t *number = &first[pccl__processor_of(topology, simulator->vertex[end])];
+        *number = *number == 0 ? end + 1 : *number;
+        simulator->cpu_of[end] = *number - 1;
+    }
+    free(first);
+    return 0;
+}
+
 static int prepare_state(struct simulator *simulator)
 {
     const struct pccl_demand *demand = simulator->schedule->demand;
     simulator->capacity_free_ps = pccl__array_new(simulator->topology->num_capacities, sizeof(int64_t));
-    simulator->cpus = pccl__array_new(simulator->num_ends, sizeof *simulator->cpus);
     simulator->receivers = pccl__array_new(simulator->num_ends, sizeof *simulator->receivers);
     simulator->arrival_ends = pccl__array_new(simulator->num_ends, sizeof *simulator->arrival_ends);
-    bool complete = simulator->capacity_free_ps != NULL && simulator->cpus != NULL && simulator->receivers != NULL &&
-                    simulator->arrival_ends != NULL;
+    bool complete = simulator->capacity_free_ps != NULL && simulator->receivers != NULL &&
+                    simulator->arrival_ends != NULL && prepare_cpus(simulator) == 0;
     if (is_unicast(demand)) {
         simulator->whereabouts = pccl__array_new(demand->num_chunks, sizeof *simulator->whereabouts);
         complete = complete && simulator->whereabouts != NULL;
@@ -204,7 +238,9 @@ static int prepare_steps(struct simulator *simulator, bool keep_finish)
     }
     simulator->arrivals = pccl__array_new(largest, sizeof *simulator->arrivals);
     simulator->finish_ps = keep_finish ? simulator->finish_ps : pccl__array_new(largest, sizeof(int64_t));
-    return simulator->arrivals != NULL && simulator->finish_ps != NULL ? 0 : pccl__fail_memory(simulator->error);
+    simulator->copying = pccl__array_new(largest, sizeof *simulator->copying);
+    bool complete = simulator->arrivals != NULL && simulator->finish_ps != NULL && simulator->copying != NULL;
+    return complete ? 0 : pccl__fail_memory(simulator->error);
 }
 
 /* --- one step ----------------------------------------------------------------------------------------------------- */
@@ -278,8 +314,78 @@ static void set_bytes(const struct simulator *simulator, struct route *route, in
     }
 }
 
+/* The number of chunks of a message if they do not lie together at its ends, else 0. */
+static uint32_t count_scattered(const struct pccl_schedule *schedule, const struct pccl_message *message)
+{
+    uint32_t count;
+    const uint32_t *chunks = pccl__message_chunks(schedule, message, &count);
+    for (uint32_t i = 1; i < count; i++) {
+        if (chunks[i] != chunks[i - 1] + 1) {
+            return count;
+        }
+    }
+    return 0;
+}
+
+/* How often the receiver goes through the bytes of a message: once as they come, and to take them apart or to combine
+ * them, which reads and writes; in a scan both with its own result and with what it passes on. */
+static int64_t count_passes(const struct pccl_schedule *schedule, const struct pccl_message *message, bool scattered)
+{
+    enum pccl_collective collective = schedule->demand->collective;
+    if (message->reduce) {
+        return collective == PCCL_SCAN || collective == PCCL_EXSCAN ? 5 : 3;
+    }
+    return scattered ? 2 : 1;
+}
+
+/* What a sender on a shared processor spends on putting chunks together: half an overhead for each, and copying. */
+static int64_t count_gathering(const struct route *route, uint32_t scattered, int64_t bytes)
+{
+    if (route->source_copy == 0 || scattered == 0) {
+        return 0;
+    }
+    int64_t chunks_ps = pccl_transfer_ps((int64_t)scattered << 19, route->endpoints.send_overhead_ps);
+    return add_limited(chunks_ps, pccl_transfer_ps(bytes, route->source_copy));
+}
+
+/* What its receiver there spends beyond its overhead. A handshake is two small messages more. */
+static struct copying count_copying(const struct simulator *simulator, const struct pccl_message *message,
+                                    const struct route *route, uint32_t scattered, int64_t bytes)
+{
+    const struct pccl_endpoints *endpoints = &route->endpoints;
+    if (route->target_copy == 0) {
+        return (struct copying){0};
+    }
+    int64_t passes = count_passes(simulator->schedule, message, scattered > 0);
+    int64_t once_ps = pccl_transfer_ps(bytes, route->target_copy);
+    int64_t all_ps = once_ps < LATEST_PS / passes ? passes * once_ps : LATEST_PS;
+    if (bytes > endpoints->eager_bytes) {
+        all_ps = add_limited(all_ps, endpoints->send_overhead_ps + endpoints->receive_overhead_ps);
+    }
+    all_ps = add_limited(all_ps, pccl_transfer_ps((int64_t)scattered << 19, endpoints->receive_overhead_ps));
+    return (struct copying){once_ps, all_ps};
+}
+
+/* What a message costs its sender's CPU; the rest of what it costs shared processors is noted in passing. */
+static int64_t count_sending(struct simulator *simulator, const struct pccl_message *message,
+                             const struct route *route, int64_t bytes, struct copying *copying)
+{
+    int64_t sending_ps = route->endpoints.send_overhead_ps;
+    *copying = (struct copying){0};
+    if (route->source_copy == 0 && route->target_copy == 0) {
+        return sending_ps;
+    }
+    uint32_t scattered = count_scattered(simulator->schedule, message);
+    *copying = count_copying(simulator, message, route, scattered, bytes);
+    sending_ps = add_limited(sending_ps, count_gathering(route, scattered, bytes));
+    int64_t taking_ps = add_limited(route->endpoints.receive_overhead_ps, copying->in_all_ps);
+    int64_t shared_ps = add_limited(route->source_copy > 0 ? sending_ps : 0, route->target_copy > 0 ? taking_ps : 0);
+    simulator->shared_ps = add_limited(simulator->shared_ps, shared_ps);
+    return sending_ps;
+}
+
 /* Sends a message as early as data, CPU and every capacity allow; *arrival_ps: when it has reached the receiver. */
-static int send_message(struct simulator *simulator, uint32_t number, int64_t *arrival_ps)
+static int send_message(struct simulator *simulator, uint32_t number, int64_t *arrival_ps, struct copying *copying)
 {
     const struct pccl_message *message = &simulator->schedule->messages[number];
     struct route *route = &simulator->routes[message->path];
@@ -290,8 +396,9 @@ static int send_message(struct simulator *simulator, uint32_t number, int64_t *a
     }
     int64_t turn_ps = find_turn(simulator, message->step, route->source);
     start_ps = turn_ps > start_ps ? turn_ps : start_ps;
-    int64_t overhead_ps = route->endpoints.send_overhead_ps;
-    if (pccl__timeline_take(&simulator->cpus[route->source], start_ps, overhead_ps, &start_ps) != 0) {
+    int64_t overhead_ps = count_sending(simulator, message, route, bytes, copying);
+    struct pccl__timeline *cpu = &simulator->cpus[simulator->cpu_of[route->source]];
+    if (pccl__timeline_take(cpu, start_ps, overhead_ps, &start_ps) != 0) {
         return pccl__fail_memory(simulator->error);
     }
     start_ps = add_limited(start_ps, overhead_ps);
@@ -346,6 +453,13 @@ static void sort_arrivals(struct arrival *arrivals, uint32_t count)
     }
 }
 
+/* Whether a message of the step that begins with message `first` costs its receiver time. */
+static bool costs_receiver(const struct simulator *simulator, uint32_t first, uint32_t message)
+{
+    const struct route *route = &simulator->routes[simulator->schedule->messages[message].path];
+    return route->endpoints.receive_overhead_ps > 0 || simulator->copying[message - first].in_all_ps > 0;
+}
+
 /* Lists what arrived in a step at CPUs that it costs time, by receiver; returns how many receivers[] there are. Those
  * of receivers[i] end at ends[receivers[i]] in arrivals[], where those of receivers[i + 1] begin. */
 static uint32_t sort_by_receiver(struct simulator *simulator, uint32_t first, uint32_t end, const int64_t *arrival_ps)
@@ -354,7 +468,7 @@ static uint32_t sort_by_receiver(struct simulator *simulator, uint32_t first, ui
     uint32_t *ends = simulator->arrival_ends, num_receivers = 0, begin = 0;
     for (uint32_t i = first; i < end; i++) {
         const struct route *route = &simulator->routes[messages[i].path];
-        if (route->endpoints.receive_overhead_ps > 0 && ends[route->target]++ == 0) {
+        if (costs_receiver(simulator, first, i) && ends[route->target]++ == 0) {
             simulator->receivers[num_receivers++] = route->target;
         }
     }
@@ -365,29 +479,34 @@ static uint32_t sort_by_receiver(struct simulator *simulator, uint32_t first, ui
     }
     for (uint32_t i = first; i < end && num_receivers > 0; i++) {
         const struct route *route = &simulator->routes[messages[i].path];
-        if (route->endpoints.receive_overhead_ps > 0) {
+        if (costs_receiver(simulator, first, i)) {
             simulator->arrivals[ends[route->target]++] = (struct arrival){arrival_ps[i - first], i};
         }
     }
     return num_receivers;
 }
 
-/* Receivers' CPUs take in what arrived in a step, first come, first served. */
+/* Receivers' CPUs take in what arrived in a step, first come, first served. What they copy they may have begun to copy
+ * as soon as its first bytes came. */
 static int receive_messages(struct simulator *simulator, uint32_t first, uint32_t end, int64_t *finish_ps)
 {
     uint32_t num_receivers = sort_by_receiver(simulator, first, end, finish_ps), begin = 0;
     for (uint32_t i = 0; i < num_receivers; i++) {
         uint32_t target = simulator->receivers[i], last = simulator->arrival_ends[target];
+        struct pccl__timeline *cpu = &simulator->cpus[simulator->cpu_of[target]];
         int64_t begin_ps;
         sort_arrivals(simulator->arrivals + begin, last - begin);
         for (; begin < last; begin++) {
             const struct arrival *arrival = &simulator->arrivals[begin];
             uint32_t path = simulator->schedule->messages[arrival->message].path;
+            const struct copying *copying = &simulator->copying[arrival->message - first];
             int64_t overhead_ps = simulator->routes[path].endpoints.receive_overhead_ps;
-            if (pccl__timeline_take(&simulator->cpus[target], arrival->arrival_ps, overhead_ps, &begin_ps) != 0) {
+            int64_t work_ps = add_limited(overhead_ps, copying->in_all_ps);
+            int64_t first_byte_ps = arrival->arrival_ps - copying->arriving_ps;
+            if (pccl__timeline_take(cpu, first_byte_ps, work_ps, &begin_ps) != 0) {
                 return pccl__fail_memory(simulator->error);
             }
-            finish_ps[arrival->message - first] = add_limited(begin_ps, overhead_ps);
+            finish_ps[arrival->message - first] = add_limited(begin_ps, work_ps);
         }
         simulator->arrival_ends[target] = 0;
     }
@@ -420,7 +539,7 @@ static int run_step(struct simulator *simulator, uint32_t first, uint32_t end, i
 {
     int status = 0;
     for (uint32_t i = first; i < end && status == 0; i++) {
-        status = send_message(simulator, i, &finish_ps[i - first]);
+        status = send_message(simulator, i, &finish_ps[i - first], &simulator->copying[i - first]);
     }
     if (status != 0) {
         return status;
@@ -462,7 +581,7 @@ int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedu
                                   .start_ps = simulation->start_ps,
                                   .link_bytes = simulation->link_bytes};
     bool keep_finish = simulation->finish_ps != NULL;
-    simulation->makespan_ps = 0;
+    simulation->makespan_ps = simulation->shared_ps = 0;
     if (simulation->link_bytes != NULL) {
         memset(simulation->link_bytes, 0, topology->num_links * sizeof(int64_t));
     }
@@ -475,6 +594,7 @@ int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedu
     }
     if (status == 0) {
         status = run_steps(&simulator, keep_finish, &simulation->makespan_ps);
+        simulation->shared_ps = simulator.shared_ps;
     }
     free(simulator.vertex);
     free(simulator.routes);
@@ -484,6 +604,8 @@ int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedu
         pccl__timeline_free(&simulator.cpus[end]);
     }
     free(simulator.cpus);
+    free(simulator.cpu_of);
+    free(simulator.copying);
     free(simulator.ready_ps);
     free(simulator.whereabouts);
     free(simulator.paced);

@@ -14,9 +14,9 @@
 static int read_place(const struct pccl__json_place *place, const cJSON *item, const struct pccl_topology *fabric,
                       struct pccl_place *result, struct pccl_error *error)
 {
-    static const char *const keys[] = {"host", "package", "numa", "l3", "core"};
+    static const char *const keys[] = {"host", "package", "numa", "l3", "core", "processor"};
     const char *host = NULL;
-    int64_t levels[4] = {-1, -1, -1, -1};
+    int64_t levels[4] = {-1, -1, -1, -1}, processor = 0;
     int status = pccl__json_object(place, item, keys, COUNT(keys), error);
     if (status == 0) {
         status = pccl__json_text(place, item, "host", &host, error);
@@ -28,8 +28,15 @@ static int read_place(const struct pccl__json_place *place, const cJSON *item, c
         status = pccl__json_integer(place, item, keys[i + 1], -1, INT32_MAX, &levels[i], error);
     }
     if (status == 0) {
-        *result = (struct pccl_place){pccl_topology_find(fabric, host), (int32_t)levels[0], (int32_t)levels[1],
-                                      (int32_t)levels[2], (int32_t)levels[3]};
+        status = pccl__json_integer(place, item, "processor", 0, INT32_MAX, &processor, error);
+    }
+    if (status == 0) {
+        *result = (struct pccl_place){.host = pccl_topology_find(fabric, host),
+                                      .package = (int32_t)levels[0],
+                                      .numa = (int32_t)levels[1],
+                                      .l3 = (int32_t)levels[2],
+                                      .core = (int32_t)levels[3],
+                                      .processor = (uint32_t)processor};
     }
     return status;
 }

@@ -252,6 +252,9 @@ static int put_placed(FILE *stream, const struct pccl__placement *placement, uin
         put_integer(stream, "numa", place->numa);
         put_integer(stream, "l3", place->l3);
         put_integer(stream, "core", place->core);
+        if (place->processor != 0) {
+            put_integer(stream, "processor", place->processor);
+        }
         fputc('}', stream);
     }
     fprintf(stream, "\n ]\n}");

@@ -95,6 +95,13 @@ void pccl_topology_set_overheads(struct pccl_topology_builder *builder, uint32_t
     }
 }
 
+void pccl__topology_set_processor(struct pccl_topology_builder *builder, uint32_t device, uint32_t processor)
+{
+    if (builder != NULL && builder->status == 0) {
+        builder->vertices[device].processor = processor;
+    }
+}
+
 /* Refuses a link whose numbers are out of range. */
 static void check_link(struct pccl_topology_builder *builder, const struct pccl_link *link)
 {

@@ -73,7 +73,22 @@ static bool has_one_host(const struct seat *seats, uint32_t num_ranks)
     return seats[0].key[0] == seats[num_ranks - 1].key[0];
 }
 
-/* What decides the costs inside a node: the ways up, and which parts of them are shared. */
+/* 1 + the first position of its node that is on the same processor as position p; 0 if p is alone on it. */
+static uint32_t find_processor(const struct pccl__nodes *nodes, const struct pccl_topology *topology,
+                               const uint32_t *devices, uint32_t node, uint32_t p)
+{
+    const uint32_t *members = nodes->members + nodes->first[node];
+    uint32_t processor = topology->vertices[devices[members[p]]].processor, first = 0;
+    if (processor == 0) {
+        return 0;
+    }
+    while (topology->vertices[devices[members[first]]].processor != processor) {
+        first++;
+    }
+    return first + 1;
+}
+
+/* What decides the costs inside a node: the ways up, and which parts of them and which processors are shared. */
 static uint64_t digest_node(const struct pccl__nodes *nodes, const struct pccl_topology *topology,
                             const uint32_t *devices, uint32_t node)
 {
@@ -90,6 +105,8 @@ static uint64_t digest_node(const struct pccl__nodes *nodes, const struct pccl_t
         digest = pccl__digest_u32(pccl__digest_u32(digest, length), shared);
         digest = pccl__digest_u64(digest, (uint64_t)topology->vertices[device].send_overhead_ps);
         digest = pccl__digest_u64(digest, (uint64_t)topology->vertices[device].receive_overhead_ps);
+        uint32_t processor = find_processor(nodes, topology, devices, node, i - nodes->first[node]);
+        digest = processor != 0 ? pccl__digest_u32(digest, processor) : digest;
         for (uint32_t j = 0; j < length; j++) {
             const struct pccl_link *up = &topology->links[placement->up_link[above[j]]];
             const struct pccl_link *down = &topology->links[placement->down_link[above[j]]];
@@ -288,7 +305,7 @@ static void add_attachments(struct pccl_topology_builder *builder, const struct 
     for (uint32_t node = 0; node < nodes->num_nodes; node++) {
         const struct pccl_link *ways = shapes[nodes->shape[node]];
         uint32_t host = placement->places[devices[nodes->members[nodes->first[node]]]].host;
-        made->places[node] = (struct pccl_place){host, -1, -1, -1, -1};
+        made->places[node] = (struct pccl_place){host, -1, -1, -1, -1, 0};
         made->up_link[node] = next++;
         made->down_link[node] = next++;
         copy_link(builder, &ways[0], node, nodes->num_nodes + host, PCCL_NONE);
@@ -446,11 +463,12 @@ static int place_members(const struct tree *tree, const struct pccl__nodes *node
         snprintf(name, sizeof name, "position%" PRIu32, p);
         pccl_topology_add_device(builder, name);
         pccl_topology_set_overheads(builder, p, vertex->send_overhead_ps, vertex->receive_overhead_ps);
+        pccl__topology_set_processor(builder, p, find_processor(nodes, topology, devices, node, p));
     }
     copy_fabric(builder, fabric, fabric->links, 0, size);
     for (uint32_t p = 0; p < size; p++) {
         uint32_t host = tree->number[tree->parent[p]];
-        made->places[p] = (struct pccl_place){host, -1, -1, -1, -1};
+        made->places[p] = (struct pccl_place){host, -1, -1, -1, -1, 0};
         made->up_link[p] = next++;
         made->down_link[p] = next++;
         copy_cable(builder, topology, devices[nodes->members[nodes->first[node] + p]], p, size + host);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "topology/placement.h"
 #include "topology/private.h"
+#include "topology/processors.h"
 
 /* In the names of vertices. */
 static const char *const level_names[PCCL_NUM_LEVELS] = {"", "package", "numa", "l3-", "rank"};
@@ -57,6 +58,7 @@ struct seat {
 struct tree_builder {
     struct pccl_topology_builder *builder;
     struct pccl__placement *placement;
+    struct pccl__processors processors;
     uint32_t num_vertices, num_links; /* added so far */
     bool inside_overheads; /* some level inside hosts says them */
     struct pccl_class inside[PCCL_NUM_LEVELS]; /* the fabric's, gaps filled */
@@ -76,13 +78,15 @@ static int compare_seats(const void *a, const void *b)
 
 /* Hangs a vertex below another, each at its level. Two ranks that meet at the upper level are its latency apart, half
  * of it on the way up; the rest of that half is spent below. A rank alone on its host costs nothing beyond the
- * fabric. */
+ * fabric. One that shares its processor takes in a message when the others there have given way, and its own end has
+ * a speed in that direction only: who receives copies, and any number may copy at once. */
 static void hang(struct tree_builder *tree, uint32_t vertex, enum pccl_level level, uint32_t above,
                  enum pccl_level above_level, bool alone)
 {
     const struct pccl_class *inside = tree->inside, *costs = &inside[above_level];
     int64_t latency_ps = costs->latency_ps, below_ps = level == PCCL_LEVEL_RANK ? 0 : inside[level].latency_ps;
     bool own_end = level == PCCL_LEVEL_RANK && inside[level].ps_per_mib > costs->ps_per_mib;
+    bool turns = level == PCCL_LEVEL_RANK && tree->processors.number[vertex] != 0;
     struct pccl_link up = {.source = vertex,
                            .target = above,
                            .latency_ps = alone ? 0 : (latency_ps + 1) / 2 - (below_ps + 1) / 2,
@@ -95,6 +99,11 @@ static void hang(struct tree_builder *tree, uint32_t vertex, enum pccl_level lev
     down.source = above;
     down.target = vertex;
     down.latency_ps = alone ? 0 : latency_ps / 2 - below_ps / 2;
+    if (turns) {
+        int64_t wait_ps = (int64_t)(tree->processors.sharers[vertex] - 1) * PCCL__TURN_PS;
+        down.latency_ps += wait_ps < PCCL__MAX_LATENCY_PS / 2 ? wait_ps : PCCL__MAX_LATENCY_PS / 2;
+        up.ps_per_mib = 0;
+    }
     pccl__topology_add(tree->builder, &up);
     pccl__topology_add(tree->builder, &down);
     tree->placement->up_link[vertex] = tree->num_links++;
@@ -203,18 +212,20 @@ static int64_t find_overhead(const struct pccl_topology *fabric, int level, bool
     return -1;
 }
 
-/* What the levels inside hosts cost where some say no overhead, or a lower latency than a level within them. */
+/* What the levels inside hosts cost where some say no overhead, or a lower latency than a level within them. Where
+ * ranks share processors the time of a processor is what counts, and no message is without overhead. */
 static void fill_inside(struct tree_builder *tree)
 {
     const struct pccl_topology *fabric = tree->placement->fabric;
-    int64_t least_ps = 0;
+    int64_t least_ps = 0, preset_ps = tree->processors.shared ? PCCL__SHARED_OVERHEAD_PS : -1;
     for (int level = PCCL_LEVEL_RANK - 1; level >= 0; level--) {
         struct pccl_class *costs = &tree->inside[level];
         *costs = fabric->inside[level];
         least_ps = costs->latency_ps > least_ps ? costs->latency_ps : least_ps;
         costs->latency_ps = least_ps;
-        costs->send_overhead_ps = find_overhead(fabric, level, true);
-        costs->receive_overhead_ps = find_overhead(fabric, level, false);
+        int64_t send_ps = find_overhead(fabric, level, true), receive_ps = find_overhead(fabric, level, false);
+        costs->send_overhead_ps = send_ps >= 0 ? send_ps : preset_ps;
+        costs->receive_overhead_ps = receive_ps >= 0 ? receive_ps : preset_ps;
         tree->inside_overheads =
             tree->inside_overheads || costs->send_overhead_ps >= 0 || costs->receive_overhead_ps >= 0;
     }
@@ -231,6 +242,7 @@ static void add_fabric(struct tree_builder *tree, uint32_t num_ranks)
         snprintf(name, sizeof name, "%.512s/rank%" PRIu32, host->name, r);
         pccl_topology_add_device(tree->builder, name);
         pccl_topology_set_overheads(tree->builder, r, host->send_overhead_ps, host->receive_overhead_ps);
+        pccl__topology_set_processor(tree->builder, r, tree->processors.number[r]);
     }
     for (uint32_t v = 0; v < fabric->num_vertices; v++) {
         pccl_topology_add_switch(tree->builder, fabric->vertices[v].name, fabric->vertices[v].multicast);
@@ -297,7 +309,9 @@ static int place_shared(const struct pccl_topology *fabric, const struct pccl_pl
                         const struct seat *seats, struct pccl_topology **topology, struct pccl_error *error)
 {
     struct tree_builder tree = {0};
-    if (new_placement(fabric, places, num_ranks, &tree.placement) != 0) {
+    if (pccl__processors_find(&tree.processors, places, num_ranks) != 0 ||
+        new_placement(fabric, places, num_ranks, &tree.placement) != 0) {
+        pccl__processors_free(&tree.processors);
         return pccl__fail_memory(error);
     }
     char name[640];
@@ -306,6 +320,7 @@ static int place_shared(const struct pccl_topology *fabric, const struct pccl_pl
     fill_inside(&tree);
     add_fabric(&tree, num_ranks);
     add_trees(&tree, seats, num_ranks);
+    pccl__processors_free(&tree.processors);
     return pccl__topology_finish_placed(tree.builder, tree.placement, topology, error);
 }
 

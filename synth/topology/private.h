@@ -15,6 +15,8 @@
 #define PCCL__DEFAULT_LATENCY_PS 500000   /* 500 ns */
 #define PCCL__DEFAULT_PS_PER_MIB 83886080 /* 12.5 GB/s, which is 100 Gbit/s */
 #define PCCL__DEFAULT_OVERHEAD_PS 200000  /* 200 ns at either end */
+#define PCCL__SHARED_OVERHEAD_PS 500000   /* 500 ns at either end inside hosts where ranks share processors */
+#define PCCL__TURN_PS 1000000             /* 1 us until one of them gives way to the next */
 
 struct pccl__routes; /* routes.h */
 
@@ -41,6 +43,9 @@ void pccl__topology_digest(struct pccl__topology *topology);
 struct pccl_class pccl__inside_default(enum pccl_level level);
 /* Overheads of devices all of whose links have a class that says them; everything but routes must be in place. */
 void pccl__topology_set_floors(struct pccl__topology *topology);
+
+/* The processor of a device, see struct pccl_vertex. */
+void pccl__topology_set_processor(struct pccl_topology_builder *builder, uint32_t device, uint32_t processor);
 
 /* A link with all its fields; capacity as of pccl_topology_add_link. */
 void pccl__topology_add(struct pccl_topology_builder *builder, const struct pccl_link *link);

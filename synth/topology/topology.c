@@ -106,6 +106,9 @@ void pccl__topology_digest(struct pccl__topology *topology)
         digest = pccl__digest_u32(digest, vertex->multicast);
         digest = pccl__digest_u64(digest, (uint64_t)vertex->send_overhead_ps);
         digest = pccl__digest_u64(digest, (uint64_t)vertex->receive_overhead_ps);
+        if (vertex->processor != 0) {
+            digest = pccl__digest_u32(digest, vertex->processor);
+        }
     }
     for (uint32_t l = 0; l < base->num_links; l++) {
         const struct pccl_link *link = &base->links[l];

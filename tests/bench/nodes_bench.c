@@ -46,7 +46,7 @@ static struct pccl_place place_at(const struct job *job, uint32_t node, uint32_t
 {
     uint32_t size = node_size(job, node);
     int32_t package = (int32_t)(2 * slot / size);
-    return (struct pccl_place){node, package, package, (int32_t)(8 * slot / size), -1};
+    return (struct pccl_place){node, package, package, (int32_t)(8 * slot / size), -1, 0};
 }
 
 static uint32_t place_ranks(const struct job *job, struct pccl_place *places)

@@ -234,8 +234,8 @@ static void test_hosts(void **state)
 
 static struct pccl_topology *place(const struct pccl_topology *fabric)
 {
-    const struct pccl_place places[] = {{0, 0, 0, 0, 0}, {0, 0, 0, 0, 1}, {0, 0, 0, 1, 2},
-                                        {0, 0, 1, 2, 3}, {0, 1, 2, 3, 4}, {1, 0, 0, 0, 0}};
+    const struct pccl_place places[] = {{0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 1, 2, 0},
+                                        {0, 0, 1, 2, 3, 0}, {0, 1, 2, 3, 4, 0}, {1, 0, 0, 0, 0, 0}};
     struct pccl_topology *topology = NULL;
     uint32_t *rank_device;
     assert_int_equal(pccl_topology_place(fabric, places, 6, &topology, &rank_device, NULL), 0);

@@ -42,7 +42,7 @@ static uint32_t list_slots(const struct job *job, struct pccl_place *slots)
     for (uint32_t host = 0; host < 12; host++) {
         for (uint32_t i = 0; i < job->sizes[host]; i++) {
             int32_t package = (int32_t)(i / 8 % 2);
-            slots[count++] = (struct pccl_place){host, package, package, (int32_t)(i / 4), -1};
+            slots[count++] = (struct pccl_place){host, package, package, (int32_t)(i / 4), -1, 0};
         }
     }
     return count;
@@ -331,7 +331,7 @@ static struct placed place_many(bool uneven, bool shuffled)
         uint32_t size = PER_NODE + (uneven ? host % 3 : 1) - 1;
         for (uint32_t i = 0; i < size; i++) {
             int32_t package = (int32_t)(2 * i / size), l3 = (int32_t)(8 * i / size);
-            places[placed.num_ranks++] = (struct pccl_place){host, package, package, l3, -1};
+            places[placed.num_ranks++] = (struct pccl_place){host, package, package, l3, -1, 0};
         }
     }
     if (shuffled) {

@@ -195,7 +195,7 @@ static void test_one_rank_per_host(void **state)
 {
     (void)state;
     struct pccl_topology *fabric = open_topology("torus:3x3");
-    const struct pccl_place places[] = {{8, 0, 0, 0, 0}, {1, -1, -1, -1, -1}, {4, 1, 1, 1, 1}};
+    const struct pccl_place places[] = {{8, 0, 0, 0, 0, 0}, {1, -1, -1, -1, -1, 0}, {4, 1, 1, 1, 1, 0}};
     const uint32_t expected[] = {8, 1, 4};
     uint32_t *rank_device;
     struct pccl_topology *topology = place(fabric, places, 3, &rank_device);
@@ -212,8 +212,8 @@ static void test_levels(void **state)
     (void)state;
     struct pccl_topology *fabric = open_topology("star:2");
     const struct pccl_place places[] = {
-        {0, 0, 0, 0, 0}, {0, 0, 0, 0, 1},     {0, 0, 0, 1, 2},   {0, 0, 1, 2, 3},
-        {0, 1, 2, 3, 4}, {0, -1, -1, -1, -1}, {0, 0, 0, -1, -1}, {1, 0, 0, 0, 0},
+        {0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 1, 0},     {0, 0, 0, 1, 2, 0},   {0, 0, 1, 2, 3, 0},
+        {0, 1, 2, 3, 4, 0}, {0, -1, -1, -1, -1, 0}, {0, 0, 0, -1, -1, 0}, {1, 0, 0, 0, 0, 0},
     };
     static const struct {
         uint32_t a, b;
@@ -245,8 +245,8 @@ static void test_levels_collapse(void **state)
 {
     (void)state;
     struct pccl_topology *fabric = open_topology("star:2");
-    const struct pccl_place together[] = {{0, 1, 1, 3, 0}, {0, 1, 1, 3, 1}, {0, 1, 1, 3, 2}};
-    const struct pccl_place unbound[] = {{1, -1, -1, -1, -1}, {1, -1, -1, -1, -1}};
+    const struct pccl_place together[] = {{0, 1, 1, 3, 0, 0}, {0, 1, 1, 3, 1, 0}, {0, 1, 1, 3, 2, 0}};
+    const struct pccl_place unbound[] = {{1, -1, -1, -1, -1, 0}, {1, -1, -1, -1, -1, 0}};
     uint32_t *rank_device;
     struct pccl_topology *topology = place(fabric, together, 3, &rank_device);
     assert_int_equal(topology->num_vertices, 3 + 3 + 1);
@@ -270,7 +270,7 @@ static void check_fabric_routes(const char *text, uint32_t ranks_per_host)
     const uint32_t num_ranks = fabric->num_devices * ranks_per_host - 1; /* uneven: the last host has one fewer */
     uint32_t *rank_device, links[64], fabric_links[64], back[64];
     for (uint32_t r = 0; r < num_ranks; r++) { /* spread round robin */
-        places[r] = (struct pccl_place){r % fabric->num_devices, (int32_t)(r % 2), (int32_t)(r % 2), -1, -1};
+        places[r] = (struct pccl_place){r % fabric->num_devices, (int32_t)(r % 2), (int32_t)(r % 2), -1, -1, 0};
     }
     struct pccl_topology *topology = place(fabric, places, num_ranks, &rank_device);
     assert_int_equal(pccl_topology_reverse(topology, &reversed, NULL), 0);
@@ -316,7 +316,7 @@ static void test_refusals(void **state)
 {
     (void)state;
     struct pccl_topology *fabric = open_topology("star:2"), *placed, *reversed = NULL, *topology = NULL;
-    const struct pccl_place both[] = {{0, -1, -1, -1, -1}, {0, -1, -1, -1, -1}}, wrong[] = {{2, -1, -1, -1, -1}};
+    const struct pccl_place both[] = {{0, -1, -1, -1, -1, 0}, {0, -1, -1, -1, -1, 0}}, wrong[] = {{2, -1, -1, -1, -1, 0}};
     uint32_t *rank_device;
     struct pccl_error error;
     assert_int_equal(pccl_topology_place(fabric, wrong, 1, &topology, &rank_device, &error), PCCL_ERR_INVALID);

@@ -15,9 +15,12 @@
 struct pccl_place {
     uint32_t host; /* device of the fabric topology that the rank's host is */
     int32_t package, numa, l3, core;
+    /* From 1: ranks of a host with the same number take turns on one processor, as there are more ranks than
+     * processors. 0: not known, or it has one of its own. */
+    uint32_t processor;
 };
 
-/* Fills package, numa, l3 and core (not host) for a process bound to `cpuset` (NULL or empty: unbound). Never fails on
+/* Fills package, numa, l3 and core (not host and processor) for a process bound to `cpuset` (NULL or empty: unbound). Never fails on
  * an odd topology: what cannot be told becomes -1. */
 void pccl_place_find(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset, struct pccl_place *place);
 
@@ -25,6 +28,7 @@ void pccl_place_find(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset, str
  * host holds several ranks: hosts become vertices that forward, and below each hangs a tree of the package, NUMA, L3
  * levels that its ranks occupy, with the declared default costs of doc/topologies.md. If no host holds two ranks,
  * the result has the fabric's own devices and *rank_device maps each rank to its host (ranks need not fill the fabric).
+ * Where ranks share a processor, messages have what doc/cost-model.md says that costs.
  * rank_device: [num_ranks], allocated with malloc, freed by the caller. */
 int pccl_topology_place(const struct pccl_topology *fabric, const struct pccl_place *places, uint32_t num_ranks,
                         struct pccl_topology **topology, uint32_t **rank_device, struct pccl_error *error);

@@ -13,6 +13,7 @@
 /* Request arrays by pointing at them; NULL = not wanted. */
 struct pccl_simulation {
     int64_t makespan_ps; /* out: when the last receiver has finished */
+    int64_t shared_ps;   /* out: what all messages cost the processors that devices share, together */
     int64_t *start_ps;   /* optional [num_messages]: when the first link begins to be held */
     int64_t *finish_ps;  /* optional [num_messages]: when the receiver has it */
     int64_t *link_bytes; /* optional [num_links]: bytes that crossed each link */

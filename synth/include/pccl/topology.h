@@ -25,6 +25,8 @@ struct pccl_vertex {
      * class. */
     int64_t send_overhead_ps;
     int64_t receive_overhead_ps;
+    /* Device only: 1 + the first of the devices that take turns on its processor; 0: it has one of its own. */
+    uint32_t processor;
 };
 
 /* Where a number comes from. Nothing depends on it; people want to know. */
