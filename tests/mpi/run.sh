@@ -300,6 +300,13 @@ settings() {
     expect lowest-priority 3 "--mca coll_pccl_priority 5" "off: coll_pccl_priority 5 is not above" "$at_work"
     expect unjoined 6 "$(topology boxes:4x4 0,5,10,15,1,4)" "plan .*as if on one switch: .*no route from d0" "$declines"
     expect too-many-ranks 4 "--mca coll_pccl_max_ranks 3" "$declines" "MPI_COMM_WORLD.*$at_work"
+    expect roomy-host 4 "--mca coll_pccl_processors 4" "allgather on .*plan doubling" "allgather on .*plan flat:twice"
+    expect crowded-host 4 "--mca coll_pccl_processors 1" "allgather on .*plan flat:twice" "allgather on .*plan doubling"
+    # Where each rank may run all ranks know, and plan alike.
+    start unlike-processors 60 "$pccl_environment" \
+        -n 3 env OMPI_MCA_coll_pccl_processors=2 "$TEST_FOLDER/collectives" --plain roots reductions : \
+        -n 5 env OMPI_MCA_coll_pccl_processors=3 "$TEST_FOLDER/collectives" --plain roots reductions
+    judge unlike-processors "allgather on .*, 8 ranks.*plan flat:twice" "allgather on .*, 8 ranks.*plan doubling"
     launch message-limit 4 60 "--mca coll_pccl_message_limit 7 --mca coll_pccl_window 2" \
         collectives roots types reductions
     launch keep-nothing 5 60 "--mca coll_pccl_keep_mib 0 --mca coll_pccl_cache_plans 1" collectives

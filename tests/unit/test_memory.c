@@ -220,7 +220,7 @@ static int plan_levels(const struct job *job, uint64_t *digest, struct pccl_erro
     uint32_t *devices = NULL;
     struct pccl_plan *plan = NULL;
     for (uint32_t rank = 0; rank < job->num_ranks; rank++) {
-        places[rank] = (struct pccl_place){rank / 4, (int32_t)(rank / 2 % 2), (int32_t)(rank / 2 % 2), -1, -1};
+        places[rank] = (struct pccl_place){rank / 4, (int32_t)(rank / 2 % 2), (int32_t)(rank / 2 % 2), -1, -1, 0};
     }
     int status = pccl_topology_create(job->topology, &fabric, error);
     status = status != 0 ? status

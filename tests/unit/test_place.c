@@ -332,6 +332,47 @@ static void test_refusals(void **state)
     pccl_topology_free(fabric);
 }
 
+/* Eight ranks of a host; rank r is on processors[r]. */
+static struct pccl_topology *place_on(const uint32_t *processors)
+{
+    struct pccl_topology *fabric = open_topology("star:2");
+    struct pccl_place places[8];
+    uint32_t *rank_device;
+    for (uint32_t r = 0; r < 8; r++) {
+        places[r] = (struct pccl_place){1, -1, -1, -1, -1, processors[r]};
+    }
+    struct pccl_topology *topology = place(fabric, places, 8, &rank_device);
+    free(rank_device);
+    pccl_topology_free(fabric);
+    return topology;
+}
+
+/* Numbers of processors matter only where ranks share one. */
+static void test_processors(void **state)
+{
+    (void)state;
+    static const uint32_t none[8] = {0}, own[] = {3, 1, 2, 0, 7, 5, 4, 9}, two[] = {2, 2, 1, 2, 1, 1, 9, 0};
+    static const uint32_t renamed[] = {5, 5, 3, 5, 3, 3, 4, 0}, first[] = {1, 1, 3, 1, 3, 3, 0, 0};
+    struct pccl_topology *apart = place_on(none), *known = place_on(own), *shared = place_on(two);
+    struct pccl_topology *again = place_on(renamed);
+    assert_int_equal(known->digest, apart->digest);
+    assert_int_not_equal(shared->digest, apart->digest);
+    assert_int_equal(again->digest, shared->digest);
+    for (uint32_t r = 0; r < 8; r++) {
+        assert_int_equal(apart->vertices[r].processor, 0);
+        assert_int_equal(shared->vertices[r].processor, first[r]);
+        assert_int_equal(apart->vertices[r].send_overhead_ps, 200000);
+        assert_int_equal(shared->vertices[r].receive_overhead_ps, 500000);
+    }
+    assert_int_equal(route_latency(apart, 6, 0), 500000);
+    assert_int_equal(route_latency(shared, 6, 0), 500000 + 2 * 1000000); /* two others give way first */
+    assert_int_equal(route_latency(shared, 0, 6), 500000);
+    pccl_topology_free(apart);
+    pccl_topology_free(known);
+    pccl_topology_free(shared);
+    pccl_topology_free(again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -340,7 +381,7 @@ int main(void)
         cmocka_unit_test(test_xml_round_trip),        cmocka_unit_test(test_numa_node_without_processors),
         cmocka_unit_test(test_one_rank_per_host),     cmocka_unit_test(test_levels),
         cmocka_unit_test(test_levels_collapse),       cmocka_unit_test(test_fabric_routes),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_processors),            cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,6 +12,7 @@
 
 #include "algorithms/portfolio.h"
 #include "pccl/bound.h"
+#include "pccl/place.h"
 #include "replay.h"
 
 static struct pccl_topology *make_topology(const char *text)
@@ -500,6 +501,50 @@ static void test_work_of_first_use(void **state)
     }
 }
 
+/* n ranks on a host of m processors: ranks beside each other share one. */
+static struct pccl_topology *make_host(uint32_t num_ranks, uint32_t num_processors)
+{
+    struct pccl_topology *fabric = make_topology("star:1"), *topology;
+    struct pccl_place places[64] = {{0}};
+    uint32_t *rank_device;
+    for (uint32_t r = 0; r < num_ranks; r++) {
+        places[r] = (struct pccl_place){0, -1, -1, -1, -1, r * num_processors / num_ranks + 1};
+    }
+    assert_int_equal(pccl_topology_place(fabric, places, num_ranks, &topology, &rank_device, NULL), 0);
+    free(rank_device);
+    pccl_topology_free(fabric);
+    return topology;
+}
+
+/* Where ranks take turns on processors nothing is gained by sending in many pieces: the fewest messages that a
+ * collective can do with, or little more. */
+static void test_processors(void **state)
+{
+    (void)state;
+    static const struct {
+        enum pccl_collective collective;
+        uint32_t most_per_rank; /* messages */
+    } cases[] = {{PCCL_BROADCAST, 1}, {PCCL_REDUCE, 1}, {PCCL_GATHER, 1}, {PCCL_ALLREDUCE, 14}, {PCCL_ALLGATHER, 7}};
+    struct pccl_topology *roomy = make_host(8, 8), *crowded = make_host(8, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct pccl_request request = make_request(cases[i].collective, 8, 1 << 20);
+        struct pccl_result *wide = synthesize(roomy, &request, PCCL_EFFORT_FIRST_USE);
+        struct pccl_result *narrow = synthesize(crowded, &request, PCCL_EFFORT_FIRST_USE);
+        struct pccl_result *again = synthesize(crowded, &request, PCCL_EFFORT_FIRST_USE);
+        assert_true(narrow->schedule->num_messages <= 8 * cases[i].most_per_rank);
+        assert_true(narrow->schedule->num_messages <= wide->schedule->num_messages);
+        assert_int_equal(pccl_schedule_digest(narrow->schedule), pccl_schedule_digest(again->schedule));
+        struct pccl_simulation old = {0};
+        assert_int_equal(pccl_simulate(crowded, wide->schedule, &old, NULL), 0);
+        assert_true(narrow->makespan_ps <= old.makespan_ps);
+        pccl_result_free(wide);
+        pccl_result_free(narrow);
+        pccl_result_free(again);
+    }
+    pccl_topology_free(roomy);
+    pccl_topology_free(crowded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,7 +554,7 @@ int main(void)
         cmocka_unit_test(test_gather_and_scatter), cmocka_unit_test(test_reduce_scatter), cmocka_unit_test(test_direct),
         cmocka_unit_test(test_unequal_blocks), cmocka_unit_test(test_no_routing), cmocka_unit_test(test_errors),
         cmocka_unit_test(test_candidates), cmocka_unit_test(test_method_filter), cmocka_unit_test(test_one_sender),
-        cmocka_unit_test(test_same_every_time),
+        cmocka_unit_test(test_same_every_time), cmocka_unit_test(test_processors),
         cmocka_unit_test(test_work_of_first_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "pccl/place.h"
 #include "pccl/simulate.h"
+#include "pccl/synth.h"
 #include "samples.h"
 
 static int64_t simulate(const struct pccl_topology *topology, const struct pccl_schedule *schedule)
@@ -156,6 +158,59 @@ static void test_overheads(void **state)
     static const struct sent later[] = {{0, A_B, 1}, {1, B_C, 1}};
     static const int64_t later_start[] = {1000, 1000}, later_finish[] = {1115, 1000 + 12 + 3 + 100};
     check_times(topology, later, 2, later_start, later_finish);
+    pccl_topology_free(topology);
+}
+
+/* Ranks 0 to n - 1 on one processor of one host, and rank n on another. */
+static struct pccl_topology *crowded_topology(uint32_t n)
+{
+    struct pccl_topology *fabric, *topology;
+    struct pccl_place places[8] = {{0}};
+    uint32_t *rank_device;
+    assert_int_equal(pccl_topology_create("star:1", &fabric, NULL), 0);
+    for (uint32_t r = 0; r <= n; r++) {
+        places[r] = (struct pccl_place){0, -1, -1, -1, -1, r < n ? 1 : 2};
+    }
+    assert_int_equal(pccl_topology_place(fabric, places, n + 1, &topology, &rank_device, NULL), 0);
+    free(rank_device);
+    pccl_topology_free(fabric);
+    return topology;
+}
+
+/* Of direct messages between ranks 0 and 1, the root being 0. */
+static int64_t time_of_two(const struct pccl_topology *topology, enum pccl_collective collective, int64_t bytes,
+                           int64_t *shared_ps)
+{
+    static const uint32_t devices[] = {0, 1};
+    struct pccl_request request = {.collective = collective, .num_ranks = 2, .devices = devices, .bytes = bytes};
+    struct pccl_options options = {.method = collective == PCCL_ALLGATHER ? "spread" : "flat"};
+    struct pccl_simulation simulation = {0};
+    struct pccl_result *result;
+    assert_int_equal(pccl_synthesize(topology, &request, &options, &result, NULL), 0);
+    assert_int_equal(pccl_simulate(topology, result->schedule, &simulation, NULL), 0);
+    if (shared_ps != NULL) {
+        *shared_ps = simulation.shared_ps;
+    }
+    pccl_result_free(result);
+    return simulation.makespan_ps;
+}
+
+/* What doc/cost-model.md says of processors that ranks share: o = 500 ns at either end, a turn of 1 us for each other
+ * rank, 500 ns from rank to rank, 2^20 bytes in 52.4288 us. */
+static void test_processors(void **state)
+{
+    (void)state;
+    const int64_t o = 500000, turn = 1000000, way = 500000, mib = 52428800;
+    struct pccl_topology *topology = crowded_topology(3);
+    assert_int_equal(time_of_two(topology, PCCL_BROADCAST, 0, NULL), o + way + 2 * turn + o);
+    /* Large: a handshake (1 us); the receiver's processor copies while the message comes, and answers (2 o). */
+    int64_t handshake = 1000000, sent = o + handshake + way + 2 * turn, shared_ps;
+    assert_int_equal(time_of_two(topology, PCCL_BROADCAST, 1 << 20, NULL), sent + o + mib + 2 * o);
+    /* Combining goes through the bytes three times. */
+    assert_int_equal(time_of_two(topology, PCCL_REDUCE, 1 << 20, NULL), sent + o + 3 * mib + 2 * o);
+    /* In both directions at once: one processor, so one after the other. */
+    assert_int_equal(time_of_two(topology, PCCL_ALLGATHER, 1 << 20, &shared_ps), sent + 2 * (o + mib + 2 * o));
+    assert_int_equal(shared_ps, 2 * (o + o + mib + 2 * o));
     pccl_topology_free(topology);
 }
 
@@ -394,7 +449,7 @@ int main(void)
         cmocka_unit_test(test_textbook),        cmocka_unit_test(test_cut_through),
         cmocka_unit_test(test_shared_capacity), cmocka_unit_test(test_overheads),
         cmocka_unit_test(test_small_and_large), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_processors),      cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

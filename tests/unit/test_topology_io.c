@@ -63,7 +63,7 @@ static void test_round_trip_of_places(void **state)
     (void)state;
     struct pccl_topology *fabric = open_topology("torus:2x3"), *topology = NULL;
     const struct pccl_place places[] = {
-        {0, 0, 0, 0, 0, 0}, {0, 0, 0, 1, -1, 0}, {0, -1, -1, -1, -1, 0}, {4, 1, 1, 1, 1, 0}, {5, 0, 0, 0, 0, 0}};
+        {0, 0, 0, 0, 0, 2}, {0, 0, 0, 1, -1, 1}, {0, -1, -1, -1, -1, 2}, {4, 1, 1, 1, 1, 2}, {5, 0, 0, 0, 0, 0}};
     uint32_t *rank_device;
     assert_int_equal(pccl_topology_place(fabric, places, 5, &topology, &rank_device, NULL), 0);
     check_file(topology);
