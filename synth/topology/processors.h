@@ -21,7 +21,7 @@ static inline uint32_t pccl__processor_of(const struct pccl_topology *topology, 
     return processor != 0 ? processor - 1 : device;
 }
 
-/* Time per byte of copying at a device, in ps per MiB: what its own end takes. 0 if it has a processor of its own, which
+/* Time per byte of copying at a device, in ps per MiB: that of its own end. 0 if it has a processor of its own, which
  * copies while the message is on its way. */
 static inline int64_t pccl__processor_copies(const struct pccl_topology *topology, uint32_t device)
 {

@@ -316,7 +316,8 @@ static void test_refusals(void **state)
 {
     (void)state;
     struct pccl_topology *fabric = open_topology("star:2"), *placed, *reversed = NULL, *topology = NULL;
-    const struct pccl_place both[] = {{0, -1, -1, -1, -1, 0}, {0, -1, -1, -1, -1, 0}}, wrong[] = {{2, -1, -1, -1, -1, 0}};
+    const struct pccl_place both[] = {{0, -1, -1, -1, -1, 0}, {0, -1, -1, -1, -1, 0}};
+    const struct pccl_place wrong[] = {{2, -1, -1, -1, -1, 0}};
     uint32_t *rank_device;
     struct pccl_error error;
     assert_int_equal(pccl_topology_place(fabric, wrong, 1, &topology, &rank_device, &error), PCCL_ERR_INVALID);

@@ -20,8 +20,8 @@ struct pccl_place {
     uint32_t processor;
 };
 
-/* Fills package, numa, l3 and core (not host and processor) for a process bound to `cpuset` (NULL or empty: unbound). Never fails on
- * an odd topology: what cannot be told becomes -1. */
+/* Fills package, numa, l3 and core (not host and processor) for a process bound to `cpuset` (NULL or empty: unbound).
+ * Never fails on an odd topology: what cannot be told becomes -1. */
 void pccl_place_find(hwloc_topology_t topology, hwloc_const_cpuset_t cpuset, struct pccl_place *place);
 
 /* Joins a fabric (its devices are hosts) with the places of num_ranks ranks. In the result device i is rank i if some
