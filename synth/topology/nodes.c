@@ -248,10 +248,15 @@ static void attach(const struct pccl__nodes *nodes, const struct pccl_topology *
     }
 }
 
+/* Their names do not matter here and may not be different in a placed topology. */
 static void copy_classes(struct pccl_topology_builder *builder, const struct pccl_topology *topology)
 {
     for (uint32_t c = 0; c < topology->num_classes; c++) {
-        pccl_topology_add_class(builder, &topology->classes[c]);
+        struct pccl_class copy = topology->classes[c];
+        char name[32];
+        snprintf(name, sizeof name, "class%" PRIu32, c);
+        copy.name = name;
+        pccl_topology_add_class(builder, &copy);
     }
 }
 

@@ -35,14 +35,16 @@ struct placed {
     char name[96];
 };
 
-/* The hosts of all ranks, slot by slot, and the place of each slot: two packages of two L3 each, four ranks in each. */
+/* The hosts of all ranks, slot by slot, and the place of each slot: two packages of two L3 each, four ranks in each.
+ * Where ranks come by slot, two neighbours share a processor. */
 static uint32_t list_slots(const struct job *job, struct pccl_place *slots)
 {
     uint32_t count = 0;
     for (uint32_t host = 0; host < 12; host++) {
         for (uint32_t i = 0; i < job->sizes[host]; i++) {
             int32_t package = (int32_t)(i / 8 % 2);
-            slots[count++] = (struct pccl_place){host, package, package, (int32_t)(i / 4), -1, 0};
+            uint32_t processor = job->order == BY_SLOT ? i / 2 + 1 : 0;
+            slots[count++] = (struct pccl_place){host, package, package, (int32_t)(i / 4), -1, processor};
         }
     }
     return count;
