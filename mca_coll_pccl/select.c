@@ -234,13 +234,6 @@ bool coll_pccl_select_must_plan(const struct coll_pccl_call *call, const struct 
     return has_defective_default(call->kind, comm) || is_exchange_in_place(call);
 }
 
-/* Open MPI lets these calls not through at ranks that have nothing to send, so the others have nobody to confer with. A
- * plan of pccl is hardly different from what the component below does. */
-static bool is_left_unmeasured(enum coll_pccl_kind kind)
-{
-    return kind == COLL_PCCL_NEIGHBOR_ALLGATHER || kind == COLL_PCCL_NEIGHBOR_ALLTOALL;
-}
-
 /* Whether there is something to choose here. False on all ranks or on none. */
 static bool may_choose(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                        const struct coll_pccl_call *call)
@@ -273,7 +266,7 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
     if (!may_choose(module, comm, call)) {
         return OMPI_SUCCESS;
     }
-    if (is_left_unmeasured(call->kind)) {
+    if (coll_pccl_is_partly_heard(call->kind)) { /* a plan is hardly different from what the component below does */
         if (coll_pccl_parameters.verbose > 0) {
             coll_pccl_report_use(comm, module->group, call->kind, coll_pccl_band_of(call), NULL,
                                  "the ranks cannot confer to measure it (coll_pccl_select)");

@@ -45,6 +45,12 @@ static inline bool coll_pccl_may_flood(enum coll_pccl_kind kind)
     return coll_pccl_collectives[kind].one_way && !coll_pccl_collectives[kind].sizes_private;
 }
 
+/* Open MPI lets these calls not through at ranks that have nothing to send, so the others have nobody to confer with. */
+static inline bool coll_pccl_is_partly_heard(enum coll_pccl_kind kind)
+{
+    return kind == COLL_PCCL_NEIGHBOR_ALLGATHER || kind == COLL_PCCL_NEIGHBOR_ALLTOALL;
+}
+
 /* Whether a blocking call has been left to the component below: for the steady state, as fast as can be. If not,
  * coll_pccl_select_begin finds out more. */
 static inline bool coll_pccl_select_skips(const struct coll_pccl_module *module, const struct coll_pccl_call *call)

@@ -65,7 +65,7 @@ static int run(const struct coll_pccl_call *call, struct ompi_communicator_t *co
 /* With coll_pccl_check, whether all ranks make the same call. */
 static int compare(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, struct coll_pccl_module *module)
 {
-    if (!coll_pccl_parameters.check) {
+    if (!coll_pccl_parameters.check || coll_pccl_is_partly_heard(call->kind)) {
         return OMPI_SUCCESS;
     }
     module->conferring = true;
@@ -101,8 +101,11 @@ int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_
     if (module->conferring) {
         return COLL_PCCL_DECLINED;
     }
+    if (call->empty) {
+        return OMPI_SUCCESS; /* ranks with a count of 0 do not come here, those with a datatype of nothing do */
+    }
     int status = compare(call, comm, module);
-    if (status != OMPI_SUCCESS || call->empty) {
+    if (status != OMPI_SUCCESS) {
         return status;
     }
     status = coll_pccl_select_begin(module, comm, call, trial);

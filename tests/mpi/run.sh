@@ -121,6 +121,7 @@ random_programs() {
     launch programs-torus-8 8 90 "$(topology torus:2x4) --mca coll_pccl_cache_plans 2" \
         programs --seed 6000 --number 100
     launch programs-tree-9 9 90 "$(topology fattree:3x3)" programs --seed 7000 --number 100
+    launch programs-check-4 4 60 "--mca coll_pccl_check 1" programs --seed 9050 --number 100
     launch programs-levels-3 3 60 "--mca coll_pccl_search_ranks 1" programs --seed 83344 --number 300
     start programs-default 60 "$plain_environment" -n 3 "$TEST_FOLDER/programs" --number 100 --plain
     judge programs-default "0 failures"
