@@ -21,7 +21,7 @@
 #define LARGE_GROUP_MESSAGES 4000000
 #define MOST_MESSAGES 1000000   /* of any candidate with a choice of pieces */
 #define REFINED_MESSAGES 16384  /* the same where pieces only even out loads */
-#define FIRST_USE_PIECE 1024    /* smallest piece in bytes */
+#define FIRST_USE_PIECE 1024    /* smallest piece in bytes: smaller ones are half headers, which the model does not see */
 #define SMALLEST_PIECE 128
 
 /* A row with a number of pieces, before it is made. */
@@ -142,6 +142,16 @@ static int64_t weigh_forecast(const struct search *search, const struct prospect
            (paced && is_first_use(search) ? prospect->estimate_ps / 8 : 0);
 }
 
+/* What a row cuts into pieces: blocks, or, as a first use counts them, the shares of a vector that it treats as the
+ * blocks of an all-gather. */
+static int64_t uncut_bytes(const struct search *search, uint32_t row)
+{
+    uint32_t flags = pccl__rows[row].flags;
+    bool whole = pccl_collective_is_rooted(search->problem.collective) && (flags & PCCL__DENSE_UNROOTED) != 0;
+    bool shares = is_first_use(search) && (flags & PCCL__GATHERS_APART) != 0 && !whole;
+    return shares ? pccl__meter_block(&search->problem) : search->problem.block_bytes;
+}
+
 /* The largest power of two of pieces worth a look, as its exponent: none too small, not too many messages. */
 static uint32_t most_pieces_log(const struct search *search, uint32_t row)
 {
@@ -152,7 +162,7 @@ static uint32_t most_pieces_log(const struct search *search, uint32_t row)
     if (pccl__rows[row].cut == PCCL__WHOLE || (refined && first_use) || search->problem.collective == PCCL_BARRIER) {
         return 0;
     }
-    while (k < MAX_PIECES_LOG && search->problem.block_bytes >> (k + 1) >= smallest &&
+    while (k < MAX_PIECES_LOG && uncut_bytes(search, row) >> (k + 1) >= smallest &&
            count_messages(search, row, k + 1) <= most) {
         k++;
     }
@@ -420,7 +430,8 @@ static const char *ask_refusal(struct search *search, const struct prospect *pro
 {
     struct pccl_error error = {{0}};
     struct pccl_schedule *schedule = NULL;
-    bool slow = search->problem.num_ranks > FIRST_USE_RANKS || is_hurried(search) || (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0;
+    bool slow = search->problem.num_ranks > FIRST_USE_RANKS || is_hurried(search) ||
+                (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0;
     int status =
         slow ? PCCL_SUCCESS
              : pccl__row_make(&search->problem, prospect->row, prospect->pieces, &schedule, &error);
