@@ -21,7 +21,7 @@
 #define LARGE_GROUP_MESSAGES 4000000
 #define MOST_MESSAGES 1000000   /* of any candidate with a choice of pieces */
 #define REFINED_MESSAGES 16384  /* the same where pieces only even out loads */
-#define FIRST_USE_PIECE 1024    /* smallest piece in bytes: smaller ones are half headers, which the model does not see */
+#define FIRST_USE_PIECE 1024    /* smallest piece in bytes; smaller ones are half headers, unseen by the model */
 #define SMALLEST_PIECE 128
 
 /* A row with a number of pieces, before it is made. */
