@@ -467,32 +467,38 @@ static int set_messages(struct coll_pccl_execution *execution)
     return OMPI_SUCCESS;
 }
 
-static bool has_many_types(const struct coll_pccl_side *side)
+/* A pointer that is equal stands for equal contents only if it cannot be given a second meaning: predefined types and
+ * operators can not. Arrays can: they are compared with copies. */
+static bool is_lasting(const struct coll_pccl_side *side)
 {
-    return side->types || side->places || side->peers;
+    bool lasting = side->blocks == 0 || (!side->places && !side->peers);
+    for (uint32_t i = 0; i < side->blocks && lasting && side->types; i++) {
+        lasting = block_count(side, i) == 0 || ompi_datatype_is_predefined(side->types[i]);
+    }
+    return lasting && (side->blocks == 0 || side->types || ompi_datatype_is_predefined(side->type));
 }
 
-/* A pointer that is equal stands for equal contents only if it cannot be given a second meaning: predefined types and
- * operators can not. Arrays of counts can: they are compared with copies. */
 static bool is_repeatable(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
 {
     const struct coll_pccl_side *input = &execution->view.input, *output = &execution->view.output;
-    return !has_many_types(input) && !has_many_types(output) && !needs_private_input(execution) &&
-           !needs_private_output(execution) && (!call->op || ompi_op_is_intrinsic(call->op)) &&
-           (input->blocks == 0 || ompi_datatype_is_predefined(input->type)) &&
-           (output->blocks == 0 || ompi_datatype_is_predefined(output->type));
+    return is_lasting(input) && is_lasting(output) && !needs_private_input(execution) &&
+           !needs_private_output(execution) && (!call->op || ompi_op_is_intrinsic(call->op));
 }
 
-static bool is_equal(const int *kept, const int *given, uint32_t count)
+static bool is_equal(const void *kept, const void *given, size_t bytes)
 {
-    return !kept || !given ? kept == given : memcmp(kept, given, count * sizeof *kept) == 0;
+    return !kept || !given ? kept == given : memcmp(kept, given, bytes) == 0;
 }
 
-/* Whether counts and displacements are those that the side has copies of. */
-static bool has_arrays(const struct coll_pccl_side *side, const int *counts, const int *displs)
+/* Whether counts, displacements and datatypes are those that the side has copies of. */
+static bool has_arrays(const struct coll_pccl_side *side, const int *counts, const int *displs,
+                       struct ompi_datatype_t *const *types)
 {
-    return side->blocks == 0 ||
-           (is_equal(side->counts, counts, side->blocks) && is_equal(side->displs, displs, side->blocks));
+    uint32_t blocks = side->blocks;
+    return blocks == 0 ||
+           (is_equal(side->counts, counts, blocks * sizeof *counts) &&
+            is_equal(side->displs, displs, blocks * sizeof *displs) &&
+            is_equal(side->types, types, blocks * sizeof *types));
 }
 
 static bool is_bound_to(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
@@ -501,8 +507,9 @@ static bool is_bound_to(const struct coll_pccl_execution *execution, const struc
     return execution->repeatable && bound->send == call->send && bound->receive == call->receive &&
            bound->send_count == call->send_count && bound->receive_count == call->receive_count &&
            bound->send_type == call->send_type && bound->receive_type == call->receive_type && bound->op == call->op &&
-           bound->kind == call->kind && has_arrays(&execution->view.input, call->send_counts, call->send_displs) &&
-           has_arrays(&execution->view.output, call->receive_counts, call->receive_displs);
+           bound->kind == call->kind &&
+           has_arrays(&execution->view.input, call->send_counts, call->send_displs, call->send_types) &&
+           has_arrays(&execution->view.output, call->receive_counts, call->receive_displs, call->receive_types);
 }
 
 int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)

@@ -183,6 +183,32 @@ static void lay_out(int *counts, int *displs, bool sends, int round)
     }
 }
 
+/* The same of datatypes: two ints or two shorts between a pair of ranks, counts and displacements as they were. */
+static void types_that_change(void)
+{
+    static int counts[MAX_RANKS], displs[MAX_RANKS], sent[MAX_RANKS][2], received[MAX_RANKS][2];
+    static MPI_Datatype types[MAX_RANKS];
+    for (int call = 0; call < 12; call++) {
+        int wrong = 0;
+        for (int i = 0; i < world_size; i++) {
+            types[i] = (world_rank + i + call / 3) % 2 ? MPI_INT : MPI_SHORT;
+            counts[i] = 2;
+            displs[i] = i * (int)sizeof sent[0];
+            sent[i][0] = value(world_rank, i, 0, call % 8);
+            sent[i][1] = value(world_rank, i, 1, call % 8);
+            received[i][0] = received[i][1] = -1;
+        }
+        check_case("call %d with the same array of types", call);
+        MPI_Alltoallw(sent, counts, displs, types, received, counts, displs, types, MPI_COMM_WORLD);
+        for (int i = 0; i < world_size; i++) {
+            const bool ints = types[i] == MPI_INT;
+            wrong += received[i][0] != value(i, world_rank, 0, call % 8);
+            wrong += received[i][1] != (ints ? value(i, world_rank, 1, call % 8) : -1);
+        }
+        check_that(wrong == 0, "alltoallw: %d wrong", wrong);
+    }
+}
+
 static void arrays_that_change(void)
 {
     static int send[MAX_RANKS * MAX_RANKS], receive[MAX_RANKS * MAX_RANKS];
@@ -223,5 +249,6 @@ const struct report buffer_reports[] = {
     {"rubbish where insignificant", rubbish_where_insignificant, false},
     {"send buffer in read-only memory", send_buffer_in_read_only_memory, false},
     {"arrays that change", arrays_that_change, false},
+    {"types that change", types_that_change, false},
     {NULL, NULL, false},
 };
