@@ -1,5 +1,8 @@
 /* Imports: which importer, and where its notes go. */
+#include <fcntl.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "pccl/import.h"
@@ -36,12 +39,39 @@ static int read_unit(const char *text, int64_t *ps_per_mib, struct pccl_error *e
     return status;
 }
 
+#define TRIAL_SECONDS 60
+
+/* Whether reading a file ends at all, well or with an error. hwloc trusts its XML: a damaged one can crash it, which is
+ * why a child process reads it first. */
+static bool ends(const char *path)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct pccl_topology *topology;
+        struct pccl_error error;
+        struct pccl_import_options options = {.note = NULL};
+        int silence = open("/dev/null", O_WRONLY);
+        dup2(silence, STDERR_FILENO);
+        alarm(TRIAL_SECONDS);
+        pccl_import_hwloc(&path, 1, NULL, &options, &topology, &error);
+        _exit(0);
+    }
+    int status = 0;
+    return child < 0 || (waitpid(child, &status, 0) == child && status == 0);
+}
+
 static int import_hwloc(const char *const *paths, uint32_t num_paths, const char *fabric_text,
                         const struct pccl_import_options *options, struct pccl_topology **topology)
 {
     struct pccl_topology *fabric = NULL;
     struct pccl_error error = {""};
     int code = fabric_text ? cli_topology_load(fabric_text, &fabric) : CLI_OK;
+    for (uint32_t i = 0; i < num_paths && code == CLI_OK; i++) {
+        if (!ends(paths[i])) {
+            cli_error("%s: hwloc crashes when it reads this; expected XML as lstopo writes it", paths[i]);
+            code = CLI_INPUT;
+        }
+    }
     if (code == CLI_OK) {
         int status = pccl_import_hwloc(paths, num_paths, fabric, options, topology, &error);
         code = status ? fail(status, &error, paths[0]) : CLI_OK;

@@ -162,6 +162,8 @@ holds "hwloc: named by the file" fabric.json '"name": "plain"'
 refuses "hwloc: host twice" 3 'host "node01" was given before' "$PCCL" topology --import=hwloc "$fabrics/node01.xml" "$fabrics/node01.xml"
 refuses "hwloc: no file" 4 'absent.xml: cannot read' "$PCCL" topology --import=hwloc absent.xml
 refuses "hwloc: a directory" 4 'cannot read' "$PCCL" topology --import=hwloc .
+sed 's/\(cpuset="0x00000004"\) complete_cpuset/\1 complete_cpusev/' "$fabrics/node01.xml" >damaged.xml
+refuses "hwloc: crashes in it" 3 'damaged.xml: hwloc crashes' "$PCCL" topology --import=hwloc damaged.xml
 : >empty.xml
 refuses "hwloc: empty" 3 'empty.xml: empty' "$PCCL" topology --import=hwloc empty.xml
 for size in 60 400 2000; do
