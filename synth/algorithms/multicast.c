@@ -129,9 +129,12 @@ static int place_chunks(struct multicast *multicast)
 static int grow_priced(struct multicast *multicast, struct tree *tree, uint32_t *missing)
 {
     uint32_t count = pccl__pricing_search(&multicast->pricing, &multicast->holders, multicast->wanted, multicast->way);
+    if (count == 0) {
+        return PCCL_ERR_UNREACHABLE;
+    }
     uint32_t *arcs = pccl__array_grow(tree->arcs, &tree->room, (uint64_t)tree->num_arcs + count, sizeof *arcs);
-    if (count == 0 || arcs == NULL) {
-        return count == 0 ? PCCL_ERR_UNREACHABLE : PCCL_ERR_MEMORY;
+    if (arcs == NULL) {
+        return PCCL_ERR_MEMORY;
     }
     tree->arcs = arcs;
     for (uint32_t i = 0; i < count; i++) {
