@@ -274,6 +274,10 @@ hosts() {
     fabric_of '"alpha.a"' '"alpha.b"' '"beta"' >"$TEST_FOLDER/twins.json"
     expect hosts-ambiguous 3 "$several --host alpha:2,beta:1 $(topology "$TEST_FOLDER/twins.json")" \
         "the host alpha fits several of them" "$at_work"
+    fabric_of '"alpha"' '"beta"' '"delta"' >"$TEST_FOLDER/strange.json"
+    expect hosts-some-elsewhere 3 "$several --host alpha:1,beta:1,gamma:1 $(topology "$TEST_FOLDER/strange.json")" \
+        "Not among them: *host gamma of rank 2"
+    once hosts-some-elsewhere "What happens now"
     fabric_of '"alpha"' '"beta"' >"$TEST_FOLDER/without.json"
     expect hosts-missing 3 "$several --host alpha:1,beta:1,gamma:1 $(topology "$TEST_FOLDER/without.json")" \
         "the host gamma is not among them" "$at_work"
@@ -287,6 +291,15 @@ settings() {
     expect unknown-topology 3 "$(topology donut:4)" "coll_pccl_topology" "$at_work"
     expect missing-file 3 "$(topology /nowhere/topology.json)" "coll_pccl_topology" "$at_work"
     expect small-topology 5 "$(topology star:3)" "coll_pccl_topology" "$at_work"
+    elsewhere='Not among them: *host .* of rank 0'
+    fabric_of '"nowhere1"' '"nowhere2"' '"nowhere3"' >"$TEST_FOLDER/elsewhere.json"
+    expect hosts-elsewhere 3 "--mca coll_pccl_verbose 0 $(topology "$TEST_FOLDER/elsewhere.json")" "$elsewhere"
+    once hosts-elsewhere "$elsewhere"
+    expect hosts-elsewhere-served 3 "$(topology "$TEST_FOLDER/elsewhere.json")" "$at_work"
+    expect hosts-placed 3 "$(topology "$TEST_FOLDER/elsewhere.json" nowhere3,1,0)" "$at_work" "Not among them"
+    fabric_of '"d0"' '"d1.0"' '"2"' >"$TEST_FOLDER/numbered.json"
+    expect hosts-numbered 3 "$(topology "$TEST_FOLDER/numbered.json")" "$at_work" "Not among them"
+    expect hosts-generated 4 "$(topology torus:2x2)" "$at_work" "Not among them"
     expect wrong-placement 3 "$(topology star:4 0,1,9)" "coll_pccl_placement" "$at_work"
     expect short-placement 3 "$(topology star:4 0,1)" "coll_pccl_placement" "$at_work"
     repeatedly expect wrong-collectives 3 "--mca coll_pccl_collectives bcast,frobnicate" "frobnicate" "$at_work"
@@ -340,7 +353,7 @@ differ() {
 agreement() {
     pccl_environment="$pccl_environment OMPI_MCA_coll_pccl_agreement_timeout=2"
     repeatedly differ off-in-one 'What happens now: pccl is off' OMPI_MCA_coll_pccl_priority=0
-    repeatedly differ missing-in-one 'What happens now: pccl is off' -u OMPI_MCA_mca_base_component_path
+    repeatedly differ missing-in-one 'What happens now: pccl is off' OMPI_MCA_coll=^pccl
     differ other-topology 'What happens now: pccl is off' OMPI_MCA_coll_pccl_topology=star:7
     differ other-collectives 'What happens now: pccl is off' OMPI_MCA_coll_pccl_collectives=bcast
     differ other-order 'What happens now: pccl is off' OMPI_MCA_coll_pccl_reproducible=1
