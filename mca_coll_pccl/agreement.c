@@ -314,9 +314,13 @@ static bool exchange(struct ompi_communicator_t *world, uint64_t installed, stru
                                         world, below->coll_allgather_module) == OMPI_SUCCESS &&
                   compare_records(records, num_ranks, ompi_comm_rank(world) == 0) &&
                   all_succeed(world, status, &error, statuses);
+    uint32_t unplaced = PCCL_NONE;
     if (agreed) {
-        status = coll_pccl_world_create(fabric, records, num_ranks, &error);
+        status = coll_pccl_world_create(fabric, records, num_ranks, &unplaced, &error);
         agreed = all_succeed(world, status, &error, statuses);
+    }
+    if (agreed && unplaced != PCCL_NONE && ompi_comm_rank(world) == 0) {
+        coll_pccl_report_help("host not in topology", coll_pccl_parameters.topology, records[unplaced].host, unplaced);
     }
     pccl_topology_free(fabric);
     return agreed;

@@ -55,7 +55,7 @@ static const struct parameter parameters[] = {
      "spaces: numbers, ranges and names of devices (\"0-15\", \"7 4 12 0\", \"15-0\", \"node3,node7\"). More entries "
      "than ranks "
      "are allowed. Empty (default): hosts are found by name in the topology; if they are not there, rank i sits on "
-     "device i."},
+     "device i, and a message says so where the devices have names."},
     {"processors", &coll_pccl_parameters.processors, NULL, 0, 1024, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
      "Processors that the ranks of a host have together, which matters where there are more ranks: they take turns "
      "then, and plans with few messages are best. 0 (default): those that each rank may run on, as hwloc tells; set "

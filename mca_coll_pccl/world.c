@@ -43,9 +43,22 @@ static bool match_hosts(const struct pccl_topology *fabric, const struct coll_pc
     return true;
 }
 
-/* The device of the fabric that each rank belongs to; several ranks may share one. */
+/* Whether the devices have other names than generators give them ("d0", "d1.2"), so that hosts should be among them. */
+static bool has_own_names(const struct pccl_topology *fabric)
+{
+    bool own = false;
+    for (uint32_t i = 0; i < fabric->num_devices && !own; i++) {
+        const char *name = fabric->vertices[i].name;
+        const char *number = name[0] == 'd' ? name + 1 : name;
+        own = number[strspn(number, "0123456789.")] != '\0';
+    }
+    return own;
+}
+
+/* The device of the fabric that each rank belongs to; several ranks may share one. *unplaced: see
+ * coll_pccl_world_create. */
 static int find_devices(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
-                        uint32_t *devices, struct pccl_error *error)
+                        uint32_t *devices, uint32_t *unplaced, struct pccl_error *error)
 {
     const char *placement = coll_pccl_parameters.placement;
     if (placement && placement[0]) {
@@ -67,6 +80,7 @@ static int find_devices(const struct pccl_topology *fabric, const struct coll_pc
     for (uint32_t i = 0; i < num_ranks; i++) {
         devices[i] = i;
     }
+    *unplaced = has_own_names(fabric) ? missing : PCCL_NONE;
     return PCCL_SUCCESS;
 }
 
@@ -91,13 +105,14 @@ static int join(const struct pccl_topology *fabric, const struct coll_pccl_recor
 }
 
 int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records,
-                           uint32_t num_ranks, struct pccl_error *error)
+                           uint32_t num_ranks, uint32_t *unplaced, struct pccl_error *error)
 {
+    *unplaced = PCCL_NONE;
     struct pccl_topology *star = NULL;
     uint32_t *devices = malloc(num_ranks * sizeof *devices);
     int status = devices ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
     if (devices && fabric) {
-        status = find_devices(fabric, records, num_ranks, devices, error);
+        status = find_devices(fabric, records, num_ranks, devices, unplaced, error);
     } else if (devices) {
         char text[24];
         snprintf(text, sizeof text, "star:%u", number_hosts(records, num_ranks, devices));

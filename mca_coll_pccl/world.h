@@ -47,9 +47,11 @@ int coll_pccl_fabric_create(struct pccl_topology **fabric, struct pccl_error *er
 /* The device of each rank according to coll_pccl_placement: numbers, ranges or names, as many as there are ranks. */
 int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabric, uint32_t num_ranks,
                               uint32_t *devices, struct pccl_error *error);
-/* Sets coll_pccl_world from the records of all ranks; fabric may be NULL. Same outcome on all ranks, but for memory. */
+/* Sets coll_pccl_world from the records of all ranks; fabric may be NULL. Same outcome on all ranks, but for memory.
+ * *unplaced: a rank whose host is no device of a fabric whose devices have names, so that rank i was put on device i;
+ * else PCCL_NONE. */
 int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records,
-                           uint32_t num_ranks, struct pccl_error *error);
+                           uint32_t num_ranks, uint32_t *unplaced, struct pccl_error *error);
 void coll_pccl_world_free(void);
 
 /* place.c: host name and position of this process in its host, in its record. */
