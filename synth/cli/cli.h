@@ -154,16 +154,26 @@ int cli_import(const char *format, const char *const *paths, uint32_t num_paths,
 /* The schedule file that is the operand, and its topology: the value of `option`, or else what the file names. */
 int cli_schedule_load(const struct cli_arguments *arguments, const char *option, struct pccl_topology **topology,
                       struct pccl_schedule **schedule);
-/* The request behind a demand. The arrays stay the demand's, but for *block_bytes (NULL if all blocks are equal), which
- * the caller frees. */
-int cli_request_of_demand(const struct pccl_demand *demand, struct pccl_request *request, int64_t **block_bytes);
-/* The request that a schedule answers; relays are allowed if it uses any. Ownership as above. */
-int cli_request_recover(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
-                        struct pccl_request *request, int64_t **block_bytes);
 /* Bytes a message carries. */
 int64_t cli_message_bytes(const struct pccl_schedule *schedule, const struct pccl_message *message);
 /* Number of devices outside the group that the schedule uses. */
 int cli_relays_count(const struct pccl_topology *topology, const struct pccl_schedule *schedule, uint32_t *count);
+
+/* --- request.c ------------------------------------------------------------------------------------------- */
+
+/* A request with what it points to. Other arrays stay the demand's. It must not be moved. */
+struct cli_request {
+    struct pccl_request request;
+    int64_t *block_bytes;       /* [blocks] */
+    struct pccl_demand pattern; /* of a custom request: its blocks are whole, however a schedule cuts them */
+};
+
+/* The request behind a demand. The caller frees it with cli_request_free, also after an error. */
+int cli_request_of_demand(const struct pccl_demand *demand, struct cli_request *recovered);
+/* The request that a schedule answers; relays are allowed if it uses any. Ownership as above. */
+int cli_request_recover(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
+                        struct cli_request *recovered);
+void cli_request_free(struct cli_request *recovered);
 
 /* --- reroute.c ------------------------------------------------------------------------------------------- */
 

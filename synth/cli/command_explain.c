@@ -21,8 +21,7 @@ struct subject {
     const struct pccl_topology *topology;
     const struct pccl_schedule *schedule;
     struct pccl_simulation simulation; /* all arrays filled */
-    struct pccl_request request;
-    int64_t *block_bytes;
+    struct cli_request recovered;
 };
 
 struct range {
@@ -106,7 +105,7 @@ static void make_after_all(const struct subject *subject, struct pccl_candidate 
 {
     struct pccl_result *result = NULL;
     chosen.method = candidate->method;
-    if (pccl_synthesize(subject->topology, &subject->request, &chosen, &result, NULL) != PCCL_SUCCESS) {
+    if (pccl_synthesize(subject->topology, &subject->recovered.request, &chosen, &result, NULL) != PCCL_SUCCESS) {
         return;
     }
     for (uint32_t i = 0; i < result->num_candidates; i++) {
@@ -135,7 +134,7 @@ static void make_missing(const struct subject *subject, struct pccl_result *resu
 {
     for (uint32_t i = 0; i < result->num_candidates; i++) {
         struct pccl_candidate *candidate = &result->candidates[i];
-        if (subject->request.num_ranks <= MAX_COMPARED_RANKS && !is_made(result, candidate->method)) {
+        if (subject->recovered.request.num_ranks <= MAX_COMPARED_RANKS && !is_made(result, candidate->method)) {
             make_after_all(subject, candidate, *chosen);
         }
     }
@@ -150,7 +149,7 @@ static int explain_candidates(const struct subject *subject, bool all)
     struct pccl_options chosen = {
         .effort = PCCL_EFFORT_THOROUGH, .progress = cli_progress_update, .progress_context = &progress};
     cli_progress_begin(&progress);
-    int status = cli_synthesize(subject->topology, &subject->request, &chosen, &result, &error);
+    int status = cli_synthesize(subject->topology, &subject->recovered.request, &chosen, &result, &error);
     if (!status) {
         make_missing(subject, result, &chosen);
     }
@@ -402,10 +401,10 @@ static int prepare(struct subject *subject, struct pccl_bound *bound, struct pcc
         status = pccl_simulate(subject->topology, subject->schedule, &subject->simulation, error);
     }
     if (!status) {
-        status = cli_request_recover(subject->topology, subject->schedule, &subject->request, &subject->block_bytes);
+        status = cli_request_recover(subject->topology, subject->schedule, &subject->recovered);
     }
     if (!status) {
-        status = pccl_bound_compute(subject->topology, &subject->request, bound, error);
+        status = pccl_bound_compute(subject->topology, &subject->recovered.request, bound, error);
     }
     return status;
 }
@@ -449,7 +448,7 @@ static int run(const struct cli_arguments *arguments)
     }
     struct subject subject = {.topology = topology, .schedule = schedule};
     code = explain(arguments, &subject);
-    free(subject.block_bytes);
+    cli_request_free(&subject.recovered);
     free(subject.simulation.link_bytes);
     free(subject.simulation.start_ps);
     pccl_schedule_free(schedule);

@@ -102,8 +102,7 @@ static int draw(struct plot *plot, struct page *page)
 static int prepare(struct plot *plot, struct pccl_error *error)
 {
     const struct pccl_schedule *schedule = plot->schedule;
-    struct pccl_request request;
-    int64_t *block_bytes = NULL;
+    struct cli_request recovered = {.block_bytes = NULL};
     plot->simulation.start_ps = calloc((size_t)schedule->num_messages + 1, sizeof(int64_t));
     plot->simulation.finish_ps = calloc((size_t)schedule->num_messages + 1, sizeof(int64_t));
     plot->simulation.link_bytes = calloc((size_t)plot->topology->num_links + 1, sizeof(int64_t));
@@ -119,13 +118,14 @@ static int prepare(struct plot *plot, struct pccl_error *error)
         status = pccl_simulate(plot->topology, schedule, &plot->simulation, error);
     }
     if (!status) {
-        status = cli_request_recover(plot->topology, schedule, &request, &block_bytes);
+        status = cli_request_recover(plot->topology, schedule, &recovered);
     }
     if (!status) {
-        status = pccl_bound_compute(plot->topology, &request, &plot->bound, error);
+        status = pccl_bound_compute(plot->topology, &recovered.request, &plot->bound, error);
     }
-    plot->block_bytes = block_bytes || request.collective == PCCL_CUSTOM ? -1 : request.bytes;
-    free(block_bytes);
+    bool unequal = recovered.request.block_bytes || recovered.request.collective == PCCL_CUSTOM;
+    plot->block_bytes = unequal ? -1 : recovered.request.bytes;
+    cli_request_free(&recovered);
     return status;
 }
 

@@ -31,7 +31,7 @@ struct job {
     struct pccl_request request;
     struct pccl_demand *pattern; /* several groups only */
     struct pccl_demand *demand;  /* from a file only */
-    int64_t *block_bytes;        /* the same, if blocks are unequal */
+    struct cli_request recovered; /* the same: what the request points to */
     struct pccl_options options;
     struct pccl_result *result;
     struct pccl_bound bound;
@@ -170,8 +170,9 @@ static int read_demand(const struct cli_arguments *arguments, struct job *job)
     }
     int status = pccl_demand_read(path, job->topology, &job->demand, &error);
     if (!status) {
-        status = cli_request_of_demand(job->demand, &job->request, &job->block_bytes);
+        status = cli_request_of_demand(job->demand, &job->recovered);
     }
+    job->request = job->recovered.request;
     job->request.relays = cli_value(arguments, "relays") != NULL;
     job->collective = job->request.collective;
     job->group.num_groups = 1;
@@ -310,7 +311,7 @@ static void print_table(const struct job *job, const char *output)
 {
     const struct pccl_schedule *schedule = job->result->schedule;
     int64_t makespan_ps = job->simulation.makespan_ps;
-    bool own_sizes = job->block_bytes || (job->demand && job->collective == PCCL_CUSTOM);
+    bool own_sizes = job->request.block_bytes || (job->demand && job->collective == PCCL_CUSTOM);
     printf("%s", pccl_collective_name(job->collective));
     if (job->collective != PCCL_BARRIER) {
         printf(" of %s", own_sizes ? "unequal blocks" : cli_bytes_text(job->request.bytes).text);
@@ -356,7 +357,7 @@ static int run(const struct cli_arguments *arguments)
         print_table(&job, output);
     }
     pccl_result_free(job.result);
-    free(job.block_bytes);
+    cli_request_free(&job.recovered);
     pccl_demand_free(job.demand);
     cli_pattern_free(job.pattern);
     cli_group_free(&job.group);

@@ -1,4 +1,4 @@
-/* Loading: topologies and schedules from what the user names, and what a schedule tells about its request. */
+/* Loading: topologies and schedules from what the user names. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,61 +199,4 @@ int cli_relays_count(const struct pccl_topology *topology, const struct pccl_sch
     }
     free(member);
     return PCCL_SUCCESS;
-}
-
-/* Bytes of each block: its pieces together. */
-static int sum_blocks(const struct pccl_demand *demand, uint32_t num_blocks, int64_t **block_bytes)
-{
-    int64_t *sums = calloc(num_blocks, sizeof(*sums));
-    if (!sums) {
-        return PCCL_ERR_MEMORY;
-    }
-    for (uint32_t c = 0; c < demand->num_chunks; c++) {
-        sums[c / demand->pieces] += demand->chunks[c].bytes;
-    }
-    *block_bytes = sums;
-    return PCCL_SUCCESS;
-}
-
-int cli_request_of_demand(const struct pccl_demand *demand, struct pccl_request *request, int64_t **block_bytes)
-{
-    uint32_t num_blocks = demand->num_chunks / demand->pieces;
-    bool equal = true;
-    *block_bytes = NULL;
-    *request = (struct pccl_request){.collective = demand->collective,
-                                     .num_ranks = demand->num_ranks,
-                                     .devices = demand->devices,
-                                     .root = demand->root,
-                                     .ordered = demand->ordered,
-                                     .reproducible = demand->reproducible};
-    if (demand->collective == PCCL_CUSTOM) {
-        request->custom = demand;
-        return PCCL_SUCCESS;
-    }
-    int status = sum_blocks(demand, num_blocks, block_bytes);
-    if (status) {
-        return status;
-    }
-    for (uint32_t b = 1; b < num_blocks; b++) {
-        equal = equal && (*block_bytes)[b] == (*block_bytes)[0];
-    }
-    if (equal) {
-        request->bytes = (*block_bytes)[0];
-        free(*block_bytes);
-        *block_bytes = NULL;
-    }
-    request->block_bytes = *block_bytes;
-    return PCCL_SUCCESS;
-}
-
-int cli_request_recover(const struct pccl_topology *topology, const struct pccl_schedule *schedule,
-                        struct pccl_request *request, int64_t **block_bytes)
-{
-    uint32_t relays;
-    int status = cli_relays_count(topology, schedule, &relays);
-    if (!status) {
-        status = cli_request_of_demand(schedule->demand, request, block_bytes);
-    }
-    request->relays = !status && relays > 0;
-    return status;
 }

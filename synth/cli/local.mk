@@ -35,6 +35,7 @@ pccl_SOURCES = \
 	synth/cli/plot_times.c \
 	synth/cli/progress.c \
 	synth/cli/ranks.c \
+	synth/cli/request.c \
 	synth/cli/reroute.c \
 	synth/cli/synthesis.c \
 	synth/cli/values.c

@@ -142,9 +142,8 @@ static void match_vertices(struct move *move)
 /* The demand of the schedule with its ranks on the devices of the new topology. */
 static int copy_demand(const struct move *move, const struct pccl_schedule *schedule, struct pccl_demand **demand)
 {
-    struct pccl_request request;
-    int64_t *block_bytes = NULL;
-    int status = cli_request_recover(move->from, schedule, &request, &block_bytes);
+    struct cli_request recovered;
+    int status = cli_request_recover(move->from, schedule, &recovered);
     uint32_t *devices = malloc((size_t)schedule->demand->num_ranks * sizeof(*devices));
     if (!status && !devices) {
         status = PCCL_ERR_MEMORY;
@@ -158,13 +157,12 @@ static int copy_demand(const struct move *move, const struct pccl_schedule *sche
             status = PCCL_ERR_UNREACHABLE;
         }
     }
-    request.devices = devices;
+    recovered.request.devices = devices;
     if (!status) {
-        status = pccl_demand_create(&request, request.collective == PCCL_CUSTOM ? 1 : schedule->demand->pieces, demand,
-                                    move->error);
+        status = pccl_demand_create(&recovered.request, schedule->demand->pieces, demand, move->error);
     }
     free(devices);
-    free(block_bytes);
+    cli_request_free(&recovered);
     return status;
 }
 
