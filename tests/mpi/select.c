@@ -173,6 +173,22 @@ static unsigned long served_calls(void)
     return served;
 }
 
+/* The variable counts from the start of the process, whenever the handle is made. */
+static void test_counter(void)
+{
+    int index, count;
+    MPI_T_pvar_handle late;
+    unsigned long served = 0;
+    check_case("a handle made late");
+    MPI_T_pvar_get_index("coll_pccl_served_calls", MPI_T_PVAR_CLASS_COUNTER, &index);
+    MPI_T_pvar_handle_alloc(session, index, NULL, &late, &count);
+    MPI_T_pvar_read(session, late, &served);
+    check_that(served == served_calls(), "a late handle reads %lu calls, an early one %lu", served,
+               served_calls());
+    MPI_T_pvar_handle_free(session, &late);
+    check_that(served == served_calls(), "another handle changes the count from %lu to %lu", served, served_calls());
+}
+
 /* Whether pccl serves a call at this rank; equal on all ranks, or that is a failure. */
 static bool is_served(struct scene *scene, const struct call *call)
 {
@@ -310,6 +326,7 @@ int main(int argc, char **argv)
         test_adoption();
     }
     test_nonblocking(&scene);
+    test_counter();
     if (num_calls >= 80) {
         test_threads();
     }
