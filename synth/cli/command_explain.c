@@ -2,12 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli.h"
-#include "pccl/synth.h"
+#include "explain.h"
+#include "pccl/bound.h"
+#include "pccl/program.h"
+#include "pccl/verify.h"
 
 #define DEFAULT_ROWS 16
 #define MAX_OPERATIONS 24 /* shown of a rank that was not asked for */
-#define MAX_COMPARED_RANKS 128 /* above, methods that the portfolio leaves out take too long to make for comparison */
 
 static const struct cli_option options[] = {
     {"candidates", 0, NULL, "only the methods that were compared, with every number of pieces"},
@@ -17,18 +18,11 @@ static const struct cli_option options[] = {
     {NULL, 0, NULL, NULL},
 };
 
-struct subject {
-    const struct pccl_topology *topology;
-    const struct pccl_schedule *schedule;
-    struct pccl_simulation simulation; /* all arrays filled */
-    struct cli_request recovered;
-};
-
 struct range {
     uint64_t first, last;
 };
 
-static void print_header(const struct subject *subject, const struct pccl_bound *bound)
+static void print_header(const struct explained *subject, const struct pccl_bound *bound)
 {
     const struct pccl_schedule *schedule = subject->schedule;
     printf("%s among %u ranks on %s by %s\n", pccl_collective_name(schedule->demand->collective),
@@ -39,128 +33,6 @@ static void print_header(const struct subject *subject, const struct pccl_bound 
     printf("finish %s, bound %s (%s), gap %s\n\n", cli_time_text(subject->simulation.makespan_ps).text,
            cli_time_text(bound->bound_ps).text, bound->argument ? bound->argument : "-",
            cli_gap_text(subject->simulation.makespan_ps, bound->bound_ps).text);
-}
-
-/* --- candidates ------------------------------------------------------------------------------------------ */
-
-static int compare_candidates(const void *a, const void *b)
-{
-    const struct pccl_candidate *left = a, *right = b;
-    uint64_t left_ps = (uint64_t)left->makespan_ps, right_ps = (uint64_t)right->makespan_ps; /* -1 comes last */
-    if (left_ps != right_ps) {
-        return left_ps < right_ps ? -1 : 1;
-    }
-    if ((left->rejection[0] == '\0') != (right->rejection[0] == '\0')) {
-        return left->rejection[0] == '\0' ? -1 : 1;
-    }
-    int order = strcmp(left->method, right->method);
-    return order ? order : left->pieces < right->pieces ? -1 : left->pieces > right->pieces;
-}
-
-static void print_candidate(const struct pccl_candidate *candidate, int64_t makespan_ps)
-{
-    printf("  %-28s %6u  ", candidate->method, candidate->pieces);
-    if (candidate->makespan_ps < 0) {
-        printf("%10s  %9s", "-", "-");
-    } else if (makespan_ps > 0) {
-        printf("%10s  %8.3fx", cli_time_text(candidate->makespan_ps).text,
-               (double)candidate->makespan_ps / (double)makespan_ps);
-    } else {
-        printf("%10s  %9s", cli_time_text(candidate->makespan_ps).text, "-");
-    }
-    printf("  %s\n", candidate->rejection[0] ? candidate->rejection : "best");
-}
-
-/* Whether a better candidate of the same method stands before this one: with another number of pieces. */
-static bool has_better(const struct pccl_candidate *candidates, uint32_t index)
-{
-    for (uint32_t i = 0; i < index; i++) {
-        if (strcmp(candidates[i].method, candidates[index].method) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void print_candidates(const struct subject *subject, const struct pccl_result *result, bool all)
-{
-    uint32_t hidden = 0;
-    printf("Methods compared (finish, and how many times as long as this schedule)\n");
-    printf("  %-28s %6s  %10s  %9s  %s\n", "method", "pieces", "finish", "ratio", "verdict");
-    for (uint32_t i = 0; i < result->num_candidates; i++) {
-        if (!all && has_better(result->candidates, i)) {
-            hidden++;
-        } else {
-            print_candidate(&result->candidates[i], subject->simulation.makespan_ps);
-        }
-    }
-    if (hidden) {
-        printf("  ... and %u more with other numbers of pieces (--candidates shows all)\n", hidden);
-    }
-    printf("\n");
-}
-
-/* A method that the portfolio left out by its forecast is made after all, alone, so that the gain over it is known. */
-static void make_after_all(const struct subject *subject, struct pccl_candidate *candidate, struct pccl_options chosen)
-{
-    struct pccl_result *result = NULL;
-    chosen.method = candidate->method;
-    if (pccl_synthesize(subject->topology, &subject->recovered.request, &chosen, &result, NULL) != PCCL_SUCCESS) {
-        return;
-    }
-    for (uint32_t i = 0; i < result->num_candidates; i++) {
-        const struct pccl_candidate *made = &result->candidates[i];
-        if (strcmp(made->method, candidate->method) != 0 || made->pieces != candidate->pieces) {
-            continue;
-        }
-        candidate->makespan_ps = made->makespan_ps;
-        snprintf(candidate->rejection, sizeof(candidate->rejection), "%s",
-                 made->makespan_ps >= 0 ? "slower by its forecast, made to compare" : made->rejection);
-    }
-    pccl_result_free(result);
-}
-
-static bool is_made(const struct pccl_result *result, const char *method)
-{
-    for (uint32_t i = 0; i < result->num_candidates; i++) {
-        if (result->candidates[i].makespan_ps >= 0 && strcmp(result->candidates[i].method, method) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void make_missing(const struct subject *subject, struct pccl_result *result, const struct pccl_options *chosen)
-{
-    for (uint32_t i = 0; i < result->num_candidates; i++) {
-        struct pccl_candidate *candidate = &result->candidates[i];
-        if (subject->recovered.request.num_ranks <= MAX_COMPARED_RANKS && !is_made(result, candidate->method)) {
-            make_after_all(subject, candidate, *chosen);
-        }
-    }
-}
-
-/* Asks the portfolio again and compares what it tried with this schedule. */
-static int explain_candidates(const struct subject *subject, bool all)
-{
-    struct pccl_error error = {""};
-    struct pccl_result *result = NULL;
-    struct cli_progress progress;
-    struct pccl_options chosen = {
-        .effort = PCCL_EFFORT_THOROUGH, .progress = cli_progress_update, .progress_context = &progress};
-    cli_progress_begin(&progress);
-    int status = cli_synthesize(subject->topology, &subject->recovered.request, &chosen, &result, &error);
-    if (!status) {
-        make_missing(subject, result, &chosen);
-    }
-    cli_progress_end(&progress);
-    if (status) {
-        return cli_fail(status, &error, NULL);
-    }
-    qsort(result->candidates, result->num_candidates, sizeof(*result->candidates), compare_candidates);
-    print_candidates(subject, result, all);
-    pccl_result_free(result);
-    return CLI_OK;
 }
 
 /* --- links ----------------------------------------------------------------------------------------------- */
@@ -193,7 +65,7 @@ static int width_of_names(const struct pccl_topology *topology, const struct loa
     return (int)width;
 }
 
-static void print_loads(const struct subject *subject, const struct load *loads, uint32_t rows)
+static void print_loads(const struct explained *subject, const struct load *loads, uint32_t rows)
 {
     const struct pccl_topology *topology = subject->topology;
     int64_t makespan_ps = subject->simulation.makespan_ps;
@@ -220,7 +92,7 @@ static void print_loads(const struct subject *subject, const struct load *loads,
     printf("\n");
 }
 
-static int explain_links(const struct subject *subject, bool all)
+static int explain_links(const struct explained *subject, bool all)
 {
     uint32_t count = subject->topology->num_links;
     struct load *loads = malloc((size_t)count * sizeof(*loads) + 1);
@@ -301,7 +173,7 @@ static void print_operation(const struct pccl_program *program, uint32_t index)
 }
 
 /* Where the program form does not exist (relays): the first messages of the rank's device. Returns how many follow. */
-static uint32_t print_messages(const struct subject *subject, uint32_t rank, uint32_t most)
+static uint32_t print_messages(const struct explained *subject, uint32_t rank, uint32_t most)
 {
     uint32_t met = 0;
     const struct pccl_schedule *schedule = subject->schedule;
@@ -336,7 +208,7 @@ static void print_hidden(uint32_t hidden, uint32_t rank)
     printf("\n");
 }
 
-static int explain_rank(const struct subject *subject, uint32_t rank, bool all)
+static int explain_rank(const struct explained *subject, uint32_t rank, bool all)
 {
     struct pccl_error error = {""};
     struct pccl_program *program;
@@ -359,7 +231,7 @@ static int explain_rank(const struct subject *subject, uint32_t rank, bool all)
     return CLI_OK;
 }
 
-static int read_ranks(const struct subject *subject, const char *text, struct range *ranks)
+static int read_ranks(const struct explained *subject, const char *text, struct range *ranks)
 {
     uint32_t num_ranks = subject->schedule->demand->num_ranks;
     *ranks = (struct range){0, 0};
@@ -374,7 +246,7 @@ static int read_ranks(const struct subject *subject, const char *text, struct ra
     return CLI_OK;
 }
 
-static int explain_ranks(const struct subject *subject, const struct range *ranks, bool all)
+static int explain_ranks(const struct explained *subject, const struct range *ranks, bool all)
 {
     int code = CLI_OK;
     for (uint64_t rank = ranks->first; code == CLI_OK && rank <= ranks->last; rank++) {
@@ -388,7 +260,7 @@ static int explain_ranks(const struct subject *subject, const struct range *rank
 
 /* --- command --------------------------------------------------------------------------------------------- */
 
-static int prepare(struct subject *subject, struct pccl_bound *bound, struct pccl_error *error)
+static int prepare(struct explained *subject, struct pccl_bound *bound, struct pccl_error *error)
 {
     size_t messages = (size_t)subject->schedule->num_messages + 1;
     subject->simulation.start_ps = calloc(messages, sizeof(int64_t));
@@ -409,7 +281,7 @@ static int prepare(struct subject *subject, struct pccl_bound *bound, struct pcc
     return status;
 }
 
-static int explain(const struct cli_arguments *arguments, struct subject *subject)
+static int explain(const struct cli_arguments *arguments, struct explained *subject)
 {
     struct pccl_error error = {""};
     struct pccl_bound bound;
@@ -427,7 +299,7 @@ static int explain(const struct cli_arguments *arguments, struct subject *subjec
     }
     print_header(subject, &bound);
     if (everything || candidates) {
-        code = explain_candidates(subject, candidates);
+        code = cli_explain_methods(subject, candidates);
     }
     if (code == CLI_OK && (everything || links)) {
         code = explain_links(subject, links);
@@ -446,7 +318,7 @@ static int run(const struct cli_arguments *arguments)
     if (code) {
         return code;
     }
-    struct subject subject = {.topology = topology, .schedule = schedule};
+    struct explained subject = {.topology = topology, .schedule = schedule};
     code = explain(arguments, &subject);
     cli_request_free(&subject.recovered);
     free(subject.simulation.link_bytes);

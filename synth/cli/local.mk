@@ -16,6 +16,8 @@ pccl_SOURCES = \
 	synth/cli/convert_msccl.c \
 	synth/cli/errors.c \
 	synth/cli/draw.c \
+	synth/cli/explain.h \
+	synth/cli/explain_methods.c \
 	synth/cli/group.c \
 	synth/cli/import.c \
 	synth/cli/load.c \

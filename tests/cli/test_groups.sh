@@ -30,10 +30,10 @@ method=$(sed 's/.*"method": "\([^"]*\)".*/\1/' out)
 pieces=$(sed 's/.*"pieces": \([0-9]*\).*/\1/' out)
 check "verify three groups" 0 "$PCCL" verify rows.json
 check "explain three groups" 0 "$PCCL" explain rows.json
-holds "three groups compared as they were made" out "^  $method +$pieces +[0-9.]+ [a-z]+ +1\.000x  "
+holds "three groups compared as they were made" out "^  $method +$pieces +[0-9.]+ [a-z]+ +1\.000x  this schedule, the best$"
 check "three groups again, many pieces" 0 "$PCCL" synth -t mesh:4x4 -c allgather -g each:row -o rows4.json --json
 check "explain groups in pieces" 0 "$PCCL" explain --candidates rows4.json
-holds "groups in pieces are made of collectives still" out "^  parts +1 +[0-9.]+ [a-z]+ +1\.000x  "
+holds "groups in pieces are made of collectives still" out "^  parts +1 +[0-9.]+ [a-z]+ +1\.000x  this schedule, the best$"
 check "plot three groups" 0 "$PCCL" plot rows.json -o rows.svg
 check "each column, all-reduce" 0 "$PCCL" synth -t torus:3x4 -c allreduce -g each:column -s 4KiB -o columns.json
 check "verify four groups" 0 "$PCCL" verify columns.json

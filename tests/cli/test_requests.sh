@@ -43,6 +43,6 @@ holds "a method by the begin of its name: used" out "^method +matching"
 check "pieces of an all-reduce" 0 "$PCCL" synth -t torus:4x4 -c allreduce -o reduce.json --json
 pieces=$(sed 's/.*"pieces": \([0-9]*\).*/\1/' out)
 check "pieces of an all-reduce explained" 0 "$PCCL" explain reduce.json --candidates
-holds "pieces of an all-reduce agree" out "^  [a-z:]+ +$pieces .* best$"
+holds "pieces of an all-reduce agree" out "^  [a-z:]+ +$pieces .* this schedule, the best$"
 check "barrier" 0 "$PCCL" synth -t ring:4 -c barrier
 holds "barrier without a size" out "^barrier among 4 ranks"

@@ -56,6 +56,25 @@ check "explain one rank" 0 "$PCCL" explain --rank=3 run1.json
 holds "explain one rank" out "^Operations of rank 3 "
 refuses "explain: no such rank" 2 "expected 0 to 15" "$PCCL" explain --rank=16 run1.json
 
+# One row is this schedule, whatever others do; where times are equal nobody is called slower.
+for request in "star:8 -c allgather -s 1MiB --effort quick" "star:8 -c alltoall -s 8 --method bruck" \
+               "star:2 -c alltoall -s 8"; do
+    check "to be explained: $request" 0 "$PCCL" synth -t $request --json -o marked.json
+    method=$(sed 's/.*"method": "\([^"]*\)".*/\1/' out)
+    for name in "$method" mine; do
+        sed "s/\"method\": \"[^\"]*\"/\"method\": \"$name\"/" marked.json >named.json
+        check "marks this schedule: $request, $name" 0 "$PCCL" explain --candidates named.json
+        [ "$(grep -c 'this schedule\(, the best\)\?$' out)" -eq 1 ] && grep -q "^  $name .* 1.000x  this schedule" out &&
+            echo "PASS one row is this schedule: $request, $name" ||
+            echo "FAIL one row is this schedule: $request, $name: $(grep 1.000x out | head -3)"
+        holds "others as fast: $request, $name" out "1\.000x  as fast in the model$"
+    done
+done
+check "a schedule that another beats" 0 "$PCCL" synth -t star:8 -c alltoall -s 8 --method bruck -o beaten.json
+check "explain what is beaten" 0 "$PCCL" explain --candidates beaten.json
+holds "faster ones are named so" out " 0\.[0-9]*x  faster in the model$"
+holds "this one is not called the best" out "1\.000x  this schedule$"
+
 # A pattern of one's own: rank 0 sends 100 bytes to 1 and 2, ranks 1 and 2 each other 7 bytes.
 cat >pattern.json <<'END'
 {"format": "pccl-demand", "version": 1, "collective": "custom", "devices": [0, 5, 10],
