@@ -56,10 +56,11 @@ static void print_sizes(char text[96], enum coll_pccl_kind kind, uint32_t band)
 void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
                           uint32_t band, const struct coll_pccl_plan *plan, const char *declined)
 {
-    if (group->rank != 0 || group->reported[kind] >> band & 1) {
+    uint64_t *reported = &group->reported[declined != NULL][kind];
+    if (group->rank != 0 || *reported >> band & 1) {
         return;
     }
-    group->reported[kind] |= UINT64_C(1) << band;
+    *reported |= UINT64_C(1) << band;
     char subject[160], sizes[96] = "", time[32];
     print_subject(subject, comm, coll_pccl_collectives[kind].name);
     if (!coll_pccl_collectives[kind].sizes_private) {

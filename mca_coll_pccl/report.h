@@ -5,8 +5,8 @@
 #include "execute.h"
 #include "archive.h"
 
-/* Level 1: how a collective is served from now on for a size band; once per communicator, collective and band. plan may
- * be NULL if declined is not. */
+/* Level 1: how a collective is served from now on for a size band; once per communicator, collective and band, and once
+ * more where some calls are served and others declined. plan may be NULL if declined is not. */
 void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
                           uint32_t band, const struct coll_pccl_plan *plan, const char *declined);
 /* Level 1: who serves from now on; times of a call with pccl's plan and in the component below, NULL: known from

@@ -269,7 +269,8 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
     if (coll_pccl_is_partly_heard(call->kind)) { /* a plan is hardly different from what the component below does */
         if (coll_pccl_parameters.verbose > 0) {
             coll_pccl_report_use(comm, module->group, call->kind, coll_pccl_band_of(call), NULL,
-                                 "the ranks cannot confer to measure it (coll_pccl_select)");
+                                 "blocking calls are left to the component below, since the ranks cannot confer to "
+                                 "measure them; with coll_pccl_select always, pccl serves them");
         }
         return COLL_PCCL_DECLINED;
     }

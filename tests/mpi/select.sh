@@ -29,6 +29,9 @@ test_measuring() {
         collectives --plain roots types reductions
     measured select-programs 3 "" "" "" programs --number 100 --plain
     measured select-neighbors 4 "" "neighbor_alltoallv on .*$at_work" "" neighbors
+    for words in "declined: blocking calls are left to the component below" "plan "; do # of both forms
+        said "neighbor_alltoall on .*: $words" || fail select-neighbors "no line of neighbor_alltoall with \"$words\""
+    done
     measured select-bcast-only 3 "--mca coll_pccl_collectives bcast" "bcast on .*from now on served by" \
         "allreduce on .*from now on" select
     measured select-reproducible 3 "--mca coll_pccl_reproducible 1" "bcast on .*from now on served by" \
