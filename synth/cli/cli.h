@@ -132,6 +132,10 @@ struct cli_file {
     char *path, *temporary; /* NULL where nothing is renamed */
 };
 
+/* Refuses a name whose ending promises another format than the one that is written, given by its ending ("svg"); NULL
+ * and names with no ending that is known are fine. hint: what follows "expected a name that ends in .svg". Returns an
+ * exit code. */
+int cli_output_check(const char *path, const char *ending, const char *hint);
 int cli_file_open(struct cli_file *file, const char *path);
 /* Writes out and renames if `code` is CLI_OK, else removes; returns `code` or CLI_SYSTEM. */
 int cli_file_close(struct cli_file *file, int code);

@@ -45,7 +45,10 @@ static int run(const struct cli_arguments *arguments)
         cli_error("--to: '%s' is no format; expected msccl or csv", format);
         return CLI_USAGE;
     }
-    int code = cli_schedule_load(arguments, "topology", &topology, &schedule);
+    int code = cli_output_check(cli_value(arguments, "output"), strcmp(format, "csv") == 0 ? "csv" : "xml", "");
+    if (code == CLI_OK) {
+        code = cli_schedule_load(arguments, "topology", &topology, &schedule);
+    }
     if (code) {
         return code;
     }

@@ -156,7 +156,10 @@ static int run(const struct cli_arguments *arguments)
         cli_error("--only: '%s' is unknown; expected load or time", only);
         return CLI_USAGE;
     }
-    int code = cli_schedule_load(arguments, "topology", &topology, &schedule);
+    int code = cli_output_check(cli_value(arguments, "output"), "svg", "");
+    if (code == CLI_OK) {
+        code = cli_schedule_load(arguments, "topology", &topology, &schedule);
+    }
     if (code) {
         return code;
     }

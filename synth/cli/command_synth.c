@@ -199,12 +199,16 @@ static int read_request(const struct cli_arguments *arguments, struct job *job)
 static int read_job(const struct cli_arguments *arguments, struct job *job)
 {
     const char *topology = cli_value(arguments, "topology");
+    int code = cli_output_check(cli_value(arguments, "output"), "json", "; 'pccl plot' draws the schedule");
+    if (code) {
+        return code;
+    }
     if (!topology || !cli_value(arguments, "collective")) {
         cli_error("synth: --%s is missing; try 'pccl synth -t torus:4x4 -c allgather'",
                   topology ? "collective" : "topology");
         return CLI_USAGE;
     }
-    int code = read_options(arguments, &job->options);
+    code = read_options(arguments, &job->options);
     if (code == CLI_OK) {
         code = cli_topology_load(topology, &job->topology);
     }

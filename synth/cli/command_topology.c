@@ -224,6 +224,16 @@ static int num_formats(const struct cli_arguments *arguments)
            (cli_value(arguments, "draw") != NULL);
 }
 
+static int check_output(const struct cli_arguments *arguments)
+{
+    const char *output = cli_value(arguments, "output");
+    if (cli_value(arguments, "dot")) {
+        return cli_output_check(output, "dot", "");
+    }
+    return cli_value(arguments, "draw") ? cli_output_check(output, "svg", "")
+                                        : cli_output_check(output, "json", ", or --draw for a picture as SVG");
+}
+
 static int write_topology(const struct cli_arguments *arguments, const struct pccl_topology *topology)
 {
     const char *output = cli_value(arguments, "output");
@@ -267,7 +277,10 @@ static int run(const struct cli_arguments *arguments)
         cli_error("topology: --placement or --hostfile, not both, go with --draw");
         return CLI_USAGE;
     }
-    int code = load(arguments, &topology);
+    int code = check_output(arguments);
+    if (code == CLI_OK) {
+        code = load(arguments, &topology);
+    }
     if (code) {
         return code;
     }

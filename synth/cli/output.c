@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,39 @@ static int report(const char *path, const char *what)
 {
     cli_error("%s: %s: %s", path, what, strerror(errno));
     return CLI_SYSTEM;
+}
+
+struct format {
+    const char *ending, *name;
+};
+
+/* Formats that programs of this field read or that pictures have; NULL: it has no such ending. */
+static const struct format *find_format(const char *path)
+{
+    static const struct format formats[] = {
+        {"svg", "SVG"},   {"json", "JSON"}, {"dot", "Graphviz"}, {"gv", "Graphviz"}, {"xml", "XML"},  {"csv", "CSV"},
+        {"png", "PNG"},   {"jpg", "JPEG"},  {"jpeg", "JPEG"},    {"gif", "GIF"},     {"pdf", "PDF"},  {"eps", "EPS"},
+        {"ps", "PostScript"}};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash : path, '.');
+    for (size_t i = 0; dot && i < sizeof(formats) / sizeof(formats[0]); i++) {
+        if (strcasecmp(dot + 1, formats[i].ending) == 0) {
+            return &formats[i];
+        }
+    }
+    return NULL;
+}
+
+int cli_output_check(const char *path, const char *ending, const char *hint)
+{
+    char written[16];
+    snprintf(written, sizeof(written), ".%s", ending);
+    const struct format *named = path ? find_format(path) : NULL, *format = find_format(written);
+    if (!named || strcmp(named->name, format->name) == 0) {
+        return CLI_OK;
+    }
+    cli_error("--output: '%s' names a file of %s, but what is written is %s; expected a name that ends in %s%s", path,
+              named->name, format->name, written, hint);
+    return CLI_USAGE;
 }
 
 /* A new file beside file->path, with the permissions that a plain open would give. */

@@ -77,6 +77,23 @@ check "JSON to a file" 0 "$PCCL" topology mesh:2x3 --json -o description.json
 same "JSON to a file: contents" description.json direct
 refuses "two formats" 2 "expected one of them" "$PCCL" topology mesh:2x3 --json --dot
 
+# A name that promises another format than the one written is refused before anything is made.
+refuses "plot as PNG" 2 "'a.png' names a file of PNG, but .* SVG; expected a name that ends in .svg$" \
+    "$PCCL" plot good.json -o a.png
+refuses "plot as PDF, in capitals" 2 "sub.dir/A.PDF' names a file of PDF" "$PCCL" plot good.json -o sub.dir/A.PDF
+refuses "topology as a picture" 2 "'t.svg' .* JSON; .* ends in .json, or --draw for a picture" \
+    "$PCCL" topology ring:4 -o t.svg
+refuses "topology drawn as JSON" 2 "ends in .svg$" "$PCCL" topology ring:4 --draw -o drawn.json
+refuses "topology for Graphviz as SVG" 2 "ends in .dot$" "$PCCL" topology ring:4 --dot -o drawn.svg
+refuses "schedule as a picture" 2 "'pccl plot' draws" "$PCCL" synth -t ring:4 -c allgather -o s.svg
+refuses "MSCCL as CSV" 2 "ends in .xml$" "$PCCL" convert --to=msccl good.json -o s.csv
+for name in a.png A.PDF t.svg drawn.json drawn.svg s.svg s.csv; do
+    [ -e $name ] && echo "FAIL nothing written as $name: there" || echo "PASS nothing written as $name"
+done
+check "plot without an ending" 0 "$PCCL" plot good.json -o picture
+check "plot with an ending of nobody" 0 "$PCCL" plot good.json -o picture.svg.new
+check "Graphviz by its other ending" 0 "$PCCL" topology ring:4 --dot -o t.gv
+
 # Where the costs come from.
 check "default costs" 0 "$PCCL" topology ring:4
 holds "default costs counted" out "^costs +0 links measured, 0 declared, 8 default$"
