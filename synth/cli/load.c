@@ -112,10 +112,15 @@ static char *find_neighbor(const char *path, const cJSON *digest)
     return name;
 }
 
-/* The topology that a schedule file names, as text the caller frees. NULL: it names none. */
-static int find_topology_name(const char *path, char **name)
+/* What a schedule file tells of its topology. */
+struct origin {
+    char *name;      /* or the path of its file; the caller frees it; NULL: none is named */
+    uint64_t digest; /* 0: none */
+};
+
+static int find_origin(const char *path, struct origin *origin)
 {
-    *name = NULL;
+    *origin = (struct origin){.name = NULL};
     char *text = read_text(path);
     if (!text) {
         cli_error("%s: cannot read: %s", path, strerror(errno));
@@ -124,7 +129,8 @@ static int find_topology_name(const char *path, char **name)
     cJSON *root = cJSON_Parse(text);
     free(text);
     if (is_topology(root)) {
-        cli_error("%s: is a topology, not a schedule; 'pccl topology' describes it, 'pccl synth -t %s' makes a schedule",
+        cli_error("%s: is a topology, not a schedule; 'pccl topology' describes it, 'pccl synth -t %s' makes a "
+                  "schedule",
                   path, path);
         cJSON_Delete(root);
         return CLI_INPUT;
@@ -133,39 +139,53 @@ static int find_topology_name(const char *path, char **name)
     if (cJSON_IsObject(item)) {
         item = cJSON_GetObjectItemCaseSensitive(item, "name");
     }
-    *name = find_neighbor(path, cJSON_GetObjectItemCaseSensitive(root, "topology_digest"));
-    if (!*name && cJSON_IsString(item)) {
-        *name = strdup(item->valuestring);
+    const cJSON *digest = cJSON_GetObjectItemCaseSensitive(root, "topology_digest");
+    origin->name = find_neighbor(path, digest);
+    origin->digest = cJSON_IsString(digest) ? strtoull(digest->valuestring, NULL, 16) : 0;
+    if (!origin->name && cJSON_IsString(item)) {
+        origin->name = strdup(item->valuestring);
     }
     cJSON_Delete(root);
     return CLI_OK;
+}
+
+/* The name was that of a generator or file, but of another topology, such as one with a link less. */
+static void add_hint(const struct origin *origin, const struct pccl_topology *topology, const char *option,
+                     struct pccl_error *error)
+{
+    size_t length = strlen(error->message);
+    if (origin->digest != 0 && origin->digest != topology->digest) {
+        snprintf(error->message + length, sizeof(error->message) - length, "; give its file with %s FILE", option);
+    }
 }
 
 int cli_schedule_load(const struct cli_arguments *arguments, const char *option, struct pccl_topology **topology,
                       struct pccl_schedule **schedule)
 {
     const char *path = arguments->operand, *text = cli_value(arguments, option);
+    const char *flag = strcmp(option, "topology") == 0 ? "-t" : "--from";
     struct pccl_error error = {""};
-    char *name = NULL;
-    int code = text ? CLI_OK : find_topology_name(path, &name);
+    struct origin origin = {.name = NULL};
+    int code = text ? CLI_OK : find_origin(path, &origin);
     if (code) {
         return code;
     }
-    int status = text || name ? create_topology(text ? text : name, topology, &error) : PCCL_ERR_FORMAT;
+    int status = text || origin.name ? create_topology(text ? text : origin.name, topology, &error) : PCCL_ERR_FORMAT;
     if (status && !text) {
         cli_error("%s: made on topology '%s', which is no generator; expected its file, with '%s FILE'", path,
-                  name ? name : "", strcmp(option, "topology") == 0 ? "-t" : "--from");
+                  origin.name ? origin.name : "", flag);
         code = CLI_INPUT;
     } else if (status) {
         code = cli_fail(status, &error, text);
     } else {
         status = pccl_schedule_read(path, *topology, schedule, &error);
         if (status) {
+            add_hint(&origin, *topology, flag, &error);
             code = cli_fail(status, &error, path);
             pccl_topology_free(*topology);
         }
     }
-    free(name);
+    free(origin.name);
     return code;
 }
 

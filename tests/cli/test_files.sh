@@ -123,6 +123,16 @@ for command in "verify absent.json" "verify -t ring:4 absent.json" "topology abs
     refuses "not there: $command" 4 "absent.(json|csv): cannot read: No such file" "$PCCL" $command
 done
 
+sed -i 's/"routing": "[a-z-]*"/"routing": "shortest"/' damaged.json
+check "synth on the damage" 0 "$PCCL" synth -t damaged.json -c allgather --effort quick -o ondamage.json
+for command in verify plot explain "convert --to=csv"; do
+    refuses "$command: a name for two topologies" 3 "made for \"torus:4x4\".*; give its file with -t FILE$" \
+        "$PCCL" $command ondamage.json
+    check "$command: with its file" 0 "$PCCL" $command ondamage.json -t damaged.json
+done
+refuses "simulate: a name for two topologies" 3 "give its file with --from FILE$" "$PCCL" simulate ondamage.json
+refuses "a topology given wrongly needs no hint" 3 "digest [0-9a-f]{16}\)$" "$PCCL" verify ondamage.json -t torus:4x4
+
 # Explanations: short unless asked for, and nothing before a mistake.
 check "long schedule" 0 "$PCCL" synth -t torus:4x4 -c allgather -o long.json
 check "explain it" 0 "$PCCL" explain long.json
