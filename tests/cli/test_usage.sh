@@ -15,6 +15,10 @@ done <examples
 
 # Every option and every exit code is in the manual page (which writes - as \-).
 sed 's/\\-/-/g' "$MANUAL" >manual
+# .B would put a space between an option and its value.
+holds "manual: values set in .BR" manual "^\.BR --import =.fIFORMAT"
+grep -q '^\.B -.* =' manual && echo "FAIL manual: an option is set with .B: $(grep '^\.B -.* =' manual)" ||
+    echo "PASS manual: no option with a value is set with .B"
 for command in $commands; do
     check "help of $command" 0 "$PCCL" "$command" --help
     grep -oE '^ +(-[a-z], )?--[a-z-]+' out | grep -oE -- '--[a-z-]+' >options
