@@ -28,12 +28,13 @@ static char *name_file(const struct pccl_store *store, const char *kind, const c
     return name_after(store, kind, pccl__digest_bytes(PCCL__DIGEST_START, key, strlen(key)));
 }
 
-/* Whether there is something to read. A pipe that somebody has put there would never end. */
+/* Whether there is something to read. A pipe that somebody has put there would never end. A directory that is none holds
+ * nothing; who writes is told. */
 static int look(const char *path, bool *found, struct pccl_error *error)
 {
     struct stat file;
     *found = stat(path, &file) == 0;
-    if (!*found && errno != ENOENT) {
+    if (!*found && errno != ENOENT && errno != ENOTDIR) {
         return pccl__fail(error, PCCL_ERR_IO, "%.200s: cannot read: %s", path, strerror(errno));
     }
     if (*found && !S_ISREG(file.st_mode)) {

@@ -111,10 +111,14 @@ once() {
     fi
 }
 
-# A directory that is missing, full, or cannot be written to: everything goes on, and one line says so.
+# A directory that is missing, a file, full, or cannot be written to: everything goes on, and one line says so.
 test_plan_dir_trouble() {
     measured kept-nowhere 3 "--mca coll_pccl_plan_dir /nowhere/at/all" "nothing is kept: /nowhere/at/all" "" select
     once kept-nowhere "nothing is kept"
+    : >"$TEST_FOLDER/plan-file"
+    measured kept-in-file 3 "--mca coll_pccl_plan_dir $TEST_FOLDER/plan-file" "nothing is kept: .*plan-file" "" \
+        select --calls 80
+    once kept-in-file "coll_pccl_plan_dir"
     small=$TEST_FOLDER/small
     mkdir -p "$small"
     for trouble in "size=4k" "ro"; do

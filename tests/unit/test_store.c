@@ -325,22 +325,29 @@ static void test_pipes(void **state)
 
 /* --- trouble ------------------------------------------------------------------------------------------------------ */
 
-static void test_missing_directory(void **state)
+static void check_unusable_directory(const char *directory)
 {
-    (void)state;
     struct pccl_error error = {""};
     struct pccl_request request = request_of(PCCL_ALLGATHER);
     struct pccl_outcome outcome = {false, 1, 2};
     struct pccl_schedule *schedule = make(SAMPLE_RING_ALLGATHER);
     uint64_t digest;
-    store.directory = "nowhere/at/all";
+    store.directory = directory;
     assert_int_equal(load(&request, &digest, &error), 0);
     assert_true(digest == 0);
     assert_int_equal(pccl_store_save_schedule(&store, KEY, topology, schedule, &error), PCCL_ERR_IO);
-    assert_non_null(strstr(error.message, "nowhere/at/all"));
+    assert_non_null(strstr(error.message, directory));
     assert_int_equal(pccl_store_save_outcome(&store, KEY, &outcome, &error), PCCL_ERR_IO);
     store.directory = folder;
     pccl_schedule_free(schedule);
+}
+
+/* Nothing to read there; who writes is told. */
+static void test_unusable_directories(void **state)
+{
+    (void)state;
+    check_unusable_directory("nowhere/at/all");
+    check_unusable_directory("/dev/null"); /* a file */
 }
 
 /* A file that cannot be written to its end leaves the one before, and nothing else. */
