@@ -425,7 +425,7 @@ int main(void)
         IN_FOLDER(test_schedules_come_back), IN_FOLDER(test_topologies_come_back), IN_FOLDER(test_outcomes_come_back),
         IN_FOLDER(test_other_makers),        IN_FOLDER(test_other_keys),           IN_FOLDER(test_other_topologies),
         IN_FOLDER(test_other_demands),       IN_FOLDER(test_truncated_files),      IN_FOLDER(test_damaged_files),
-        IN_FOLDER(test_damaged_outcomes),    IN_FOLDER(test_pipes),                IN_FOLDER(test_missing_directory),
+        IN_FOLDER(test_damaged_outcomes),    IN_FOLDER(test_pipes),                IN_FOLDER(test_unusable_directories),
         IN_FOLDER(test_full_disk),           IN_FOLDER(test_many_processes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
