@@ -78,3 +78,7 @@ export OMPI_MCA_mca_base_component_path=$OMPI_MCA_mca_base_component_path
 mpirun -n $ranks --mca coll_pccl_priority 100 --mca coll_pccl_verbose 1 ./your_program
 mpirun -n $ranks --mca coll_pccl_priority 100 $prefix/bin/pccl-bench -c allreduce -s 1:1M
 END
+echo "In an application, calls for which Open MPI's default is measured to be faster stay with the default."
+
+printf '\n--- The command pccl, which makes, explains and draws schedules, and its manual: pccl --help, man pccl\n'
+printf 'export PATH=%s/bin:$PATH\n' "$prefix"
