@@ -326,8 +326,8 @@ static int build(struct slurm *slurm)
     }
     if (status == 0 && silent) {
         pccl__text_note(&slurm->text, 0,
-                        "without a LinkSpeed, two switches count as joined by one cable of 12.5 GB/s; correct the "
-                        "classes \"level N\" or measure");
+                        "without a LinkSpeed, two switches count as joined by one cable of 12.5 GB/s; put "
+                        "\"bandwidth\": \"...GB/s\" instead of ps_per_mib into the classes \"level N\", or measure");
     }
     return status;
 }

@@ -39,6 +39,15 @@ check "slurm: CRLF" 0 "$PCCL" topology --import=slurm crlf.conf --speed-unit=1GB
 sed 's/crlf.conf/topology.conf/' fabric.json >dos.json
 same "slurm: CRLF changes nothing" unix.json dos.json
 
+# What the note about speeds says, done: a taper of 4:1 becomes none.
+printf 'SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=top Switches=a,b\n' >silent.conf
+import "slurm: no speeds" slurm silent.conf
+holds "slurm: no speeds, said" notes 'put "bandwidth": "...GB/s" instead of ps_per_mib into the classes "level N"'
+holds "slurm: no speeds, tapered" out '^links +20 x latency .* 12.5 GB/s$'
+sed -i 's,\("level 1": .*\)"ps_per_mib": [0-9]*,\1"bandwidth": "50GB/s",' fabric.json
+check "slurm: speed put in" 0 "$PCCL" topology ./fabric.json
+holds "slurm: speed put in counts" out '^ +4 x latency .* 50 GB/s$'
+
 # --- Slurm, blocks
 import "blocks" slurm "$fabrics/blocks.conf"
 holds "blocks: hosts" out '^devices +54$'
