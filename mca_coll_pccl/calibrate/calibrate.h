@@ -148,5 +148,9 @@ void calibrate_fit(const struct calibrate_plan *plan, const struct calibrate_res
  * kind of way. */
 void calibrate_report(const struct calibrate_plan *plan, const struct calibrate_result *results,
                       const struct pccl_topology *fabric, const struct calibrate_rank *ranks);
+/* One line to stderr if predicted and measured times of a way differ much: where they do most. Such a fabric file makes
+ * bad plans. */
+void calibrate_warn(const struct calibrate_plan *plan, const struct calibrate_result *results,
+                    const struct pccl_topology *fabric);
 
 #endif

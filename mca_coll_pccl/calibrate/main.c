@@ -128,6 +128,9 @@ static int calibrate(const struct options *options, struct calibrate_rank *ranks
         printf("%d ranks, measured in %.1f s, written to %s\n\n", num_ranks, MPI_Wtime() - start, file);
         calibrate_report(&plan, results, calibrated, ranks);
     }
+    if (status == PCCL_SUCCESS) {
+        calibrate_warn(&plan, results, calibrated);
+    }
     free(results);
     calibrate_plan_free(&plan);
     pccl_topology_free(calibrated);

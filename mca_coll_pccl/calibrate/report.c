@@ -5,6 +5,7 @@
 #include "calibrate.h"
 
 #define PS 1e12
+#define DOUBTFUL 3.0 /* on an idle machine the model is within a factor of two, where a cache or a protocol changes */
 
 static bool is_measured(const struct pccl_class *costs)
 {
@@ -54,16 +55,16 @@ static void print_unmeasured(const struct pccl_topology *fabric)
     }
 }
 
-static void print_kind_name(const struct calibrate_kind *kind, const struct pccl_topology *fabric)
+static void print_kind_name(FILE *stream, const struct calibrate_kind *kind, const struct pccl_topology *fabric)
 {
     if (!kind->across) {
-        printf("inside: %s", pccl_level_name(kind->level));
+        fprintf(stream, "inside: %s", pccl_level_name(kind->level));
         return;
     }
     const char *comma = "";
     for (uint32_t c = 0; c < fabric->num_classes; c++) {
         if (kind->crossed[c] > 0) {
-            printf("%s%u x %s", comma, kind->crossed[c], fabric->classes[c].name);
+            fprintf(stream, "%s%u x %s", comma, kind->crossed[c], fabric->classes[c].name);
             comma = ", ";
         }
     }
@@ -96,7 +97,7 @@ static void print_kind(const struct calibrate_kind *kind, const struct calibrate
                        const struct pccl_topology *fabric)
 {
     printf("\n");
-    print_kind_name(kind, fabric);
+    print_kind_name(stdout, kind, fabric);
     printf(" (%d pair%s at once)\n%12s %14s %14s\n", kind->num_pairs, kind->num_pairs == 1 ? "" : "s", "bytes",
            "measured us", "predicted us");
     for (int i = 0; i < result->num_sizes; i += i + 2 < result->num_sizes || i + 1 == result->num_sizes ? 2 : 1) {
@@ -123,5 +124,38 @@ void calibrate_report(const struct calibrate_plan *plan, const struct calibrate_
     puts("\nTwo ranks send to each other at once:");
     for (int i = 0; i < plan->num_kinds; i++) {
         print_kind(&plan->kinds[i], &results[i], fabric);
+    }
+}
+
+/* By which factor two times differ. */
+static double factor(double a, double b)
+{
+    return a > b ? a / b : b / a;
+}
+
+void calibrate_warn(const struct calibrate_plan *plan, const struct calibrate_result *results,
+                    const struct pccl_topology *fabric)
+{
+    const struct calibrate_kind *worst = NULL;
+    size_t bytes = 0;
+    double measured = 0, predicted = 0, largest = DOUBTFUL;
+    for (int i = 0; i < plan->num_kinds; i++) {
+        for (int j = 0; j < results[i].num_sizes; j++) {
+            double time = predict(&plan->kinds[i], fabric, results[i].sizes[j]);
+            if (factor(results[i].times[j], time) > largest) {
+                largest = factor(results[i].times[j], time);
+                worst = &plan->kinds[i];
+                bytes = results[i].sizes[j];
+                measured = results[i].times[j];
+                predicted = time;
+            }
+        }
+    }
+    if (worst) {
+        fflush(stdout);
+        fprintf(stderr, "pccl-calibrate: warning: the numbers do not explain what was measured, ");
+        print_kind_name(stderr, worst, fabric);
+        fprintf(stderr, ": %zu bytes took %.2f us, predicted %.2f us. Were machine or network busy? Run it again.\n",
+                bytes, measured * 1e6, predicted * 1e6);
     }
 }
