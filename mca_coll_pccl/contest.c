@@ -8,8 +8,8 @@
 #define PLENTY_NS UINT64_C(200000000)
 #define FEW_SAMPLES 8 /* needed if there is time for more than the first meeting */
 
-/* What was there before stays unless the plan gains more than what measuring cannot tell apart: 2 %, and 100 ns for what
- * caches make of short calls, and for what pccl does before the clock starts. */
+/* What was there before stays unless the plan gains more than what measuring cannot tell apart: 2 %, and 100 ns for
+ * what caches make of short calls, and for what pccl does before the clock starts. */
 #define WINS(planned, previous) ((planned) + (planned) / 49 + 100 < (previous))
 
 struct times {

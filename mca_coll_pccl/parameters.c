@@ -65,10 +65,10 @@ static const struct parameter parameters[] = {
      "list, \"^alltoall,alltoallv\"."},
     {"select", NULL, &coll_pccl_parameters.select, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL,
      "Who serves a collective. \"measure\" (default): on each communicator the first calls of a collective in an "
-     "octave of sizes alternate between pccl and the component below, then the faster of them serves. \"model\": pccl serves "
-     "where its plan is predicted to be faster than the textbook algorithms. \"always\": pccl serves whatever it can. "
-     "Must be the same on all ranks. A change through its MPI_T control variable (on all ranks alike) holds for the "
-     "communicators made afterwards."},
+     "octave of sizes alternate between pccl and the component below, then the faster of them serves. \"model\": pccl "
+     "serves where its plan is predicted to be faster than the textbook algorithms. \"always\": pccl serves whatever "
+     "it can. Must be the same on all ranks. A change through its MPI_T control variable (on all ranks alike) holds for "
+     "the communicators made afterwards."},
     {"plan_dir", NULL, &coll_pccl_parameters.plan_dir, 0, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
      "Directory that keeps plans and what was measured from run to run; it must exist. Empty (default): nothing is "
      "kept. It must be set on all ranks or on none."},
@@ -98,14 +98,14 @@ static const struct parameter parameters[] = {
      "MiB of temporary buffers that a process keeps from call to call (default 64). What goes beyond is allocated and "
      "freed in each call. Buffers of up to 64 KiB are not counted; they have a bound of 16 MiB of their own."},
     {"reproducible", &coll_pccl_parameters.reproducible, NULL, 0, 1, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
-     "With 1, reductions combine their operands in an order that depends on nothing but the number of ranks, so that sums "
-     "of floating-point numbers are the same, bit by bit, whatever the placement, topology, root and size. They may take "
-     "longer. 0 (default): in the order that is fastest. Must be the same on all ranks."},
+     "With 1, reductions combine their operands in an order that depends on nothing but the number of ranks, so that "
+     "sums of floating-point numbers are the same, bit by bit, whatever the placement, topology, root and size. They "
+     "may take longer. 0 (default): in the order that is fastest. Must be the same on all ranks."},
     {"check", &coll_pccl_parameters.check, NULL, 0, 1, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
-     "With 1, before each blocking collective its ranks compare collective, root, size, counts, operator and datatype. Where "
-     "they differ, which would be a hang or wrong data, the call returns an error on all ranks, and a line names two "
-     "ranks and what they have. For finding faults: every call costs one or two more. 0 (default): nothing is compared. "
-     "Must be the same on all ranks."},
+     "With 1, before each blocking collective its ranks compare collective, root, size, counts, operator and datatype. "
+     "Where they differ, which would be a hang or wrong data, the call returns an error on all ranks, and a line names "
+     "two ranks and what they have. For finding faults: every call costs one or two more. 0 (default): nothing is "
+     "compared. Must be the same on all ranks."},
     {"agreement_timeout", &coll_pccl_parameters.agreement_timeout, NULL, 1, 3600, DEFAULT_AGREEMENT_TIMEOUT,
      OPAL_INFO_LVL_6, MCA_BASE_VAR_SCOPE_READONLY,
      "Seconds that MPI_Init waits for ranks in which pccl is off or missing before all ranks decline (default 10)."},

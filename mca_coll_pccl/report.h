@@ -19,8 +19,8 @@ void coll_pccl_report_mute(struct ompi_communicator_t *comm);
 void coll_pccl_report_refused(uint32_t rank, const struct pccl_error *error);
 /* At every level, once per process: nothing can be kept in coll_pccl_plan_dir. */
 void coll_pccl_report_unkept(const struct pccl_error *error);
-/* At any level: a topic of the help file, from a rank that speaks for all. Directly, since mpirun, to which Open MPI hands
- * help texts so that equal ones of many ranks are shown once, loses some of them. */
+/* At any level: a topic of the help file, from a rank that speaks for all. Directly, since mpirun, to which Open MPI
+ * hands help texts so that equal ones of many ranks are shown once, loses some of them. */
 void coll_pccl_report_help(const char *topic, ...);
 /* Level 5: what the synthesizer considered for a plan. */
 void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct coll_pccl_key *key,

@@ -45,7 +45,8 @@ static inline bool coll_pccl_may_flood(enum coll_pccl_kind kind)
     return coll_pccl_collectives[kind].one_way && !coll_pccl_collectives[kind].sizes_private;
 }
 
-/* Open MPI lets these calls not through at ranks that have nothing to send, so the others have nobody to confer with. */
+/* Open MPI lets these calls not through at ranks that have nothing to send, so the others have nobody to confer with.
+ */
 static inline bool coll_pccl_is_partly_heard(enum coll_pccl_kind kind)
 {
     return kind == COLL_PCCL_NEIGHBOR_ALLGATHER || kind == COLL_PCCL_NEIGHBOR_ALLTOALL;
