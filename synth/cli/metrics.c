@@ -147,7 +147,8 @@ static int measure_distances(const struct pccl_topology *topology, struct metric
     if (!status) {
         uint32_t step = 1, sources = 0;
         uint64_t total_hops = 0;
-        if ((uint64_t)topology->num_devices * topology->num_links > MAX_WORK) {
+        uint64_t steps = (uint64_t)topology->num_vertices + topology->num_links; /* of one search */
+        if (topology->num_devices * steps > MAX_WORK) {
             metrics->sampled = true;
             step = topology->num_devices / NUM_SAMPLES;
         }

@@ -38,3 +38,8 @@ for change in 's/[0-9]/9/' 's/[0-9]/-1/' 's/\([0-9]\)/\1\199999999999/' 's/\[/{/
         [ $code -le 4 ] && echo "PASS damage $i" || echo "FAIL damage $i: exit code $code for $change$place"
     done
 done
+
+# Distances from each of very many devices would take for ever, however few links there are.
+echo '{"devices": 100000, "links": [{"source": "d0", "target": "d5"}]}' >sparse.json
+check "sparse: ends" 0 timeout 60 "$PCCL" topology ./sparse.json
+holds "sparse: distances from some" out 'measured from some devices'
