@@ -59,7 +59,7 @@ void refuse_text(const char *text, const char *words)
     assert_null(topology);
 }
 
-static void check_routes(const struct pccl_topology *topology, const struct pccl_topology *again)
+void check_routes(const struct pccl_topology *topology, const struct pccl_topology *again)
 {
     for (uint32_t a = 0; a < topology->num_devices; a++) {
         for (uint32_t b = 0; b < topology->num_devices; b++) {

@@ -17,6 +17,8 @@ void write_file(const char *text, size_t length);
 struct pccl_topology *read_text(const char *text);
 /* The text is no topology, and the message says why in these words among others. */
 void refuse_text(const char *text, const char *words);
+/* Both send every message the same way. */
+void check_routes(const struct pccl_topology *topology, const struct pccl_topology *again);
 /* What is written reads back to the same digest and routes. */
 void check_file(const struct pccl_topology *topology);
 
