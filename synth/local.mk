@@ -124,6 +124,8 @@ libpcclsynth_la_SOURCES = \
 	synth/check/bound_latency.c \
 	synth/check/bound_price.c \
 	synth/check/bounding.h \
+	synth/check/copying.c \
+	synth/check/copying.h \
 	synth/check/expressions.c \
 	synth/check/expressions.h \
 	synth/check/fixed_tree.c \

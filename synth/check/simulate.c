@@ -6,12 +6,12 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "check/copying.h"
 #include "check/timeline.h"
 #include "schedule/chunks.h"
 #include "topology/processors.h"
 
 #define FEW_ARRIVALS 16
-#define LATEST_PS (INT64_MAX / 4) /* no time may be later: sums of a few still fit */
 
 /* A path with all that a message over it needs at hand. */
 struct route {
@@ -44,12 +44,6 @@ struct paced_step {
     int64_t until_ps;
 };
 
-/* What the receiver of a message does with its bytes on a shared processor. */
-struct copying {
-    int64_t arriving_ps; /* while they come */
-    int64_t in_all_ps;
-};
-
 /* A message that a receiver's CPU has to deal with. */
 struct arrival {
     int64_t arrival_ps;
@@ -73,17 +67,12 @@ struct simulator {
     struct whereabouts *whereabouts;    /* [num_chunks] if all chunks have one source and one target, else NULL */
     struct paced_step *paced;           /* [num_ends * pace]: of step s at s % pace */
     int64_t *finish_ps;                 /* of the messages of one step, or the caller's array for all */
-    struct copying *copying;            /* of the messages of one step */
+    struct pccl__copying *copying;            /* of the messages of one step */
     int64_t shared_ps;                  /* see struct pccl_simulation */
     struct arrival *arrivals;           /* of one step */
     uint32_t *receivers, *arrival_ends; /* [num_ends], see sort_by_receiver */
     int64_t *start_ps, *link_bytes;     /* the caller's, or NULL */
 };
-
-static int64_t add_limited(int64_t a, int64_t b)
-{
-    return a > LATEST_PS - b ? LATEST_PS : a + b;
-}
 
 /* --- preparation -------------------------------------------------------------------------------------------------- */
 
@@ -123,7 +112,7 @@ static int prepare_route(struct simulator *simulator, uint32_t *end_of, uint32_t
         }
         simulator->hops[path->first_link + i] =
             (struct hop){.link = link, .capacity = topology->links[link].capacity, .offset_ps = route->latency_ps};
-        route->latency_ps = add_limited(route->latency_ps, topology->links[link].latency_ps);
+        route->latency_ps = pccl__add_limited(route->latency_ps, topology->links[link].latency_ps);
         vertex = topology->links[link].target;
     }
     pccl_topology_endpoints(topology, schedule->path_links + path->first_link, path->num_links, &route->endpoints);
@@ -314,78 +303,30 @@ static void set_bytes(const struct simulator *simulator, struct route *route, in
     }
 }
 
-/* The number of chunks of a message if they do not lie together at its ends, else 0. */
-static uint32_t count_scattered(const struct pccl_schedule *schedule, const struct pccl_message *message)
-{
-    uint32_t count;
-    const uint32_t *chunks = pccl__message_chunks(schedule, message, &count);
-    for (uint32_t i = 1; i < count; i++) {
-        if (chunks[i] != chunks[i - 1] + 1) {
-            return count;
-        }
-    }
-    return 0;
-}
-
-/* How often the receiver goes through the bytes of a message: once as they come, and to take them apart or to combine
- * them, which reads and writes; in a scan both with its own result and with what it passes on. */
-static int64_t count_passes(const struct pccl_schedule *schedule, const struct pccl_message *message, bool scattered)
-{
-    enum pccl_collective collective = schedule->demand->collective;
-    if (message->reduce) {
-        return collective == PCCL_SCAN || collective == PCCL_EXSCAN ? 5 : 3;
-    }
-    return scattered ? 2 : 1;
-}
-
-/* What a sender on a shared processor spends on putting chunks together: half an overhead for each, and copying. */
-static int64_t count_gathering(const struct route *route, uint32_t scattered, int64_t bytes)
-{
-    if (route->source_copy == 0 || scattered == 0) {
-        return 0;
-    }
-    int64_t chunks_ps = pccl_transfer_ps((int64_t)scattered << 19, route->endpoints.send_overhead_ps);
-    return add_limited(chunks_ps, pccl_transfer_ps(bytes, route->source_copy));
-}
-
-/* What its receiver there spends beyond its overhead. A handshake is two small messages more. */
-static struct copying count_copying(const struct simulator *simulator, const struct pccl_message *message,
-                                    const struct route *route, uint32_t scattered, int64_t bytes)
-{
-    const struct pccl_endpoints *endpoints = &route->endpoints;
-    if (route->target_copy == 0) {
-        return (struct copying){0};
-    }
-    int64_t passes = count_passes(simulator->schedule, message, scattered > 0);
-    int64_t once_ps = pccl_transfer_ps(bytes, route->target_copy);
-    int64_t all_ps = once_ps < LATEST_PS / passes ? passes * once_ps : LATEST_PS;
-    if (bytes > endpoints->eager_bytes) {
-        all_ps = add_limited(all_ps, endpoints->send_overhead_ps + endpoints->receive_overhead_ps);
-    }
-    all_ps = add_limited(all_ps, pccl_transfer_ps((int64_t)scattered << 19, endpoints->receive_overhead_ps));
-    return (struct copying){once_ps, all_ps};
-}
-
 /* What a message costs its sender's CPU; the rest of what it costs shared processors is noted in passing. */
 static int64_t count_sending(struct simulator *simulator, const struct pccl_message *message,
-                             const struct route *route, int64_t bytes, struct copying *copying)
+                             const struct route *route, int64_t bytes, struct pccl__copying *copying)
 {
     int64_t sending_ps = route->endpoints.send_overhead_ps;
-    *copying = (struct copying){0};
+    *copying = (struct pccl__copying){0};
     if (route->source_copy == 0 && route->target_copy == 0) {
         return sending_ps;
     }
-    uint32_t scattered = count_scattered(simulator->schedule, message);
-    *copying = count_copying(simulator, message, route, scattered, bytes);
-    sending_ps = add_limited(sending_ps, count_gathering(route, scattered, bytes));
-    int64_t taking_ps = add_limited(route->endpoints.receive_overhead_ps, copying->in_all_ps);
-    int64_t shared_ps = add_limited(route->source_copy > 0 ? sending_ps : 0, route->target_copy > 0 ? taking_ps : 0);
-    simulator->shared_ps = add_limited(simulator->shared_ps, shared_ps);
+    uint32_t scattered = pccl__count_scattered(simulator->schedule, message);
+    *copying = pccl__count_copying(simulator->schedule, message, &route->endpoints, route->target_copy, scattered,
+                                   bytes);
+    int64_t gathering_ps = pccl__count_gathering(&route->endpoints, route->source_copy, scattered, bytes);
+    sending_ps = pccl__add_limited(sending_ps, gathering_ps);
+    int64_t taking_ps = pccl__add_limited(route->endpoints.receive_overhead_ps, copying->in_all_ps);
+    int64_t shared_ps =
+        pccl__add_limited(route->source_copy > 0 ? sending_ps : 0, route->target_copy > 0 ? taking_ps : 0);
+    simulator->shared_ps = pccl__add_limited(simulator->shared_ps, shared_ps);
     return sending_ps;
 }
 
 /* Sends a message as early as data, CPU and every capacity allow; *arrival_ps: when it has reached the receiver. */
-static int send_message(struct simulator *simulator, uint32_t number, int64_t *arrival_ps, struct copying *copying)
+static int send_message(struct simulator *simulator, uint32_t number, int64_t *arrival_ps,
+                        struct pccl__copying *copying)
 {
     const struct pccl_message *message = &simulator->schedule->messages[number];
     struct route *route = &simulator->routes[message->path];
@@ -401,18 +342,18 @@ static int send_message(struct simulator *simulator, uint32_t number, int64_t *a
     if (pccl__timeline_take(cpu, start_ps, overhead_ps, &start_ps) != 0) {
         return pccl__fail_memory(simulator->error);
     }
-    start_ps = add_limited(start_ps, overhead_ps);
+    start_ps = pccl__add_limited(start_ps, overhead_ps);
     if (bytes > route->endpoints.eager_bytes) {
-        start_ps = add_limited(start_ps, route->endpoints.rendezvous_ps);
+        start_ps = pccl__add_limited(start_ps, route->endpoints.rendezvous_ps);
     }
     for (uint32_t i = 0; i < route->num_hops; i++) {
         int64_t free_ps = simulator->capacity_free_ps[hops[i].capacity] - hops[i].offset_ps;
         start_ps = free_ps > start_ps ? free_ps : start_ps;
     }
-    *arrival_ps = add_limited(add_limited(start_ps, route->latency_ps), route->longest_ps);
-    if (*arrival_ps >= LATEST_PS) {
+    *arrival_ps = pccl__add_limited(pccl__add_limited(start_ps, route->latency_ps), route->longest_ps);
+    if (*arrival_ps >= PCCL__LATEST_PS) {
         return pccl__fail(simulator->error, PCCL_ERR_OVERFLOW, "message %u would arrive later than %lld ps", number,
-                          (long long)LATEST_PS);
+                          (long long)PCCL__LATEST_PS);
     }
     for (uint32_t i = 0; i < route->num_hops; i++) {
         simulator->capacity_free_ps[hops[i].capacity] = start_ps + hops[i].offset_ps + hops[i].hold_ps;
@@ -499,14 +440,14 @@ static int receive_messages(struct simulator *simulator, uint32_t first, uint32_
         for (; begin < last; begin++) {
             const struct arrival *arrival = &simulator->arrivals[begin];
             uint32_t path = simulator->schedule->messages[arrival->message].path;
-            const struct copying *copying = &simulator->copying[arrival->message - first];
+            const struct pccl__copying *copying = &simulator->copying[arrival->message - first];
             int64_t overhead_ps = simulator->routes[path].endpoints.receive_overhead_ps;
-            int64_t work_ps = add_limited(overhead_ps, copying->in_all_ps);
+            int64_t work_ps = pccl__add_limited(overhead_ps, copying->in_all_ps);
             int64_t first_byte_ps = arrival->arrival_ps - copying->arriving_ps;
             if (pccl__timeline_take(cpu, first_byte_ps, work_ps, &begin_ps) != 0) {
                 return pccl__fail_memory(simulator->error);
             }
-            finish_ps[arrival->message - first] = add_limited(begin_ps, work_ps);
+            finish_ps[arrival->message - first] = pccl__add_limited(begin_ps, work_ps);
         }
         simulator->arrival_ends[target] = 0;
     }
@@ -564,9 +505,9 @@ static int run_steps(struct simulator *simulator, bool keep_finish, int64_t *mak
         }
         status = run_step(simulator, first, end, simulator->finish_ps + (keep_finish ? first : 0), makespan_ps);
     }
-    if (status == 0 && *makespan_ps >= LATEST_PS) {
+    if (status == 0 && *makespan_ps >= PCCL__LATEST_PS) {
         status = pccl__fail(simulator->error, PCCL_ERR_OVERFLOW, "the schedule would end later than %lld ps",
-                            (long long)LATEST_PS);
+                            (long long)PCCL__LATEST_PS);
     }
     return status;
 }
