@@ -29,6 +29,13 @@ if ! (build) >"$logs/build.log" 2>&1; then
     exit 1
 fi
 
+# reports NAME: what ThreadSanitizer found that can be held against tsan.supp. The suppressions name functions, so they
+# miss a report of which it has forgotten one of the two stacks; such a report is left out.
+reports() {
+    cat "$logs/$1".tsan.* 2>/dev/null |
+        awk 'BEGIN { RS = "==================\n" } /WARNING/ && !/failed to restore the stack/'
+}
+
 # tsan_launch NAME RANKS "OPTIONS": Open MPI's own misuse of locks is not reported.
 tsan_launch() {
     rm -f "$logs/$1".tsan.*
@@ -38,9 +45,10 @@ tsan_launch() {
     start "$1" 200 "$pccl_environment TSAN_OPTIONS=$options \
 OMPI_MCA_mca_base_component_path=$TEST_FOLDER/tsan/.libs:SYSTEM_DEFAULT" \
         -n "$2" $3 setarch -R "$TEST_FOLDER/threads" 12
-    if cat "$logs/$1".tsan.* 2>/dev/null | grep -q WARNING; then
-        cat "$logs/$1".tsan.* >>"$logs/$1.log"
-        fail "$1" "$(cat "$logs/$1".tsan.* | grep -c WARNING) reports"
+    reports "$1" >"$logs/$1.reports"
+    if [ -s "$logs/$1.reports" ]; then
+        fail "$1" "$(grep -c WARNING "$logs/$1.reports") reports, the first of them:"
+        head -n 40 "$logs/$1.reports" | sed 's/^/    | /'
         return
     fi
     judge "$1" "$at_work"
