@@ -193,7 +193,7 @@ static int try_split(struct pccl__hierarchy *hierarchy, uint32_t rails, uint32_t
     return status;
 }
 
-/* Levels that overlap: the steps between nodes in four windows; more slices, as long as they make it faster. */
+/* Levels that overlap: more slices, then four, sixteen ... windows of steps, as long as they make it faster. */
 static int try_overlaps(struct pccl__hierarchy *hierarchy)
 {
     const struct pccl__levels *levels = &hierarchy->levels;
@@ -211,8 +211,9 @@ static int try_overlaps(struct pccl__hierarchy *hierarchy)
         }
         status = try_split(hierarchy, rails, slices, 0, &better);
     }
-    if (status == 0 && levels->window > 3) {
-        status = try_split(hierarchy, rails, levels->slices, (levels->window + 3) / 4, &better);
+    uint32_t narrow = (levels->window + 3) / 4;
+    for (better = levels->window > 3; narrow > 1 && status == 0 && better; narrow = (narrow + 3) / 4) {
+        status = try_split(hierarchy, rails, levels->slices, narrow, &better);
     }
     return status;
 }

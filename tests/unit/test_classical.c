@@ -267,6 +267,44 @@ static void test_twins(void **state)
     pccl_topology_free(topology);
 }
 
+/* Edges of a tree between ranks below different switches, six to a switch. */
+static uint32_t count_crossing(const struct pccl__tree *tree)
+{
+    uint32_t crossing = 0;
+    for (uint32_t rank = 0; rank < tree->num_ranks; rank++) {
+        crossing += rank != tree->root && rank / 6 != tree->parent[rank] / 6;
+    }
+    return crossing;
+}
+
+/* On a network that looks alike from everywhere a tree does so from every root. */
+static void test_roots(void **state)
+{
+    (void)state;
+    uint32_t devices[24];
+    struct pccl_topology *topology;
+    assert_int_equal(pccl_topology_create("fattree:4x6:taper=2", &topology, NULL), 0);
+    for (uint32_t d = 0; d < 24; d++) {
+        devices[d] = d;
+    }
+    struct pccl_request request = {.collective = PCCL_BROADCAST, .num_ranks = 24, .devices = devices, .bytes = 8};
+    struct pccl__problem problem;
+    assert_int_equal(pccl__problem_open(&problem, topology, &request, NULL, NULL), 0);
+    for (int shape = PCCL__BINOMIAL; shape <= PCCL__SECOND_TWIN; shape++) {
+        uint32_t from_first = 0;
+        for (uint32_t root = 0; root < 24 && shape != PCCL__SPANNING; root++) {
+            struct pccl__tree tree;
+            assert_int_equal(pccl__tree_make(&tree, &problem, (enum pccl__shape)shape, root, NULL, NULL), 0);
+            assert_int_equal(tree.size[root], 24);
+            from_first = root == 0 ? count_crossing(&tree) : from_first;
+            assert_int_equal(count_crossing(&tree), from_first);
+            pccl__tree_free(&tree);
+        }
+    }
+    pccl__problem_close(&problem);
+    pccl_topology_free(topology);
+}
+
 /* --- tours -------------------------------------------------------------------------------------------------------- */
 
 static uint32_t tour_links(const char *name, uint32_t num_ranks)
@@ -370,7 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_star), cmocka_unit_test(test_mesh), cmocka_unit_test(test_torus),
         cmocka_unit_test(test_fat_tree), cmocka_unit_test(test_ordered_trees), cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_tours), cmocka_unit_test(test_dimensions),
+        cmocka_unit_test(test_roots), cmocka_unit_test(test_tours), cmocka_unit_test(test_dimensions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
