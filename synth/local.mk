@@ -80,6 +80,8 @@ libpcclsynth_la_SOURCES = \
 	synth/algorithms/pricing.c \
 	synth/algorithms/pricing.h \
 	synth/algorithms/problem.c \
+	synth/algorithms/prospects.c \
+	synth/algorithms/prospects.h \
 	synth/algorithms/reverse.c \
 	synth/algorithms/ring.c \
 	synth/algorithms/rounds.c \

@@ -61,6 +61,7 @@ struct simulator {
     int64_t *capacity_free_ps;          /* [num_capacities] */
     struct pccl__timeline *cpus;        /* [num_ends] those of devices that share a processor are one */
     uint32_t *cpu_of;                   /* [num_ends] number among cpus */
+    bool unlimited_processors;               /* see struct pccl_simulation */
     bool barrier;                       /* a message waits for all that its sender received, whatever it carries */
     uint32_t num_states;                /* of a vertex: num_chunks, or 1 for a barrier */
     int64_t *ready_ps;                  /* [num_ends * num_states], NULL if whereabouts do */
@@ -84,6 +85,18 @@ static uint32_t number_end(struct simulator *simulator, uint32_t *end_of, uint32
         end_of[vertex] = simulator->num_ends++;
     }
     return end_of[vertex];
+}
+
+/* Overheads that occupy nobody: as if the links began and ended so much later. */
+static void delay_by_overheads(struct simulator *simulator, struct route *route)
+{
+    struct pccl_endpoints *endpoints = &route->endpoints;
+    for (uint32_t i = 0; i < route->num_hops; i++) {
+        struct hop *hop = &simulator->hops[route->first_hop + i];
+        hop->offset_ps = pccl__add_limited(hop->offset_ps, endpoints->send_overhead_ps);
+    }
+    route->latency_ps = pccl__add_limited(route->latency_ps, endpoints->send_overhead_ps + endpoints->receive_overhead_ps);
+    endpoints->send_overhead_ps = endpoints->receive_overhead_ps = 0;
 }
 
 static int prepare_route(struct simulator *simulator, uint32_t *end_of, uint32_t number)
@@ -116,6 +129,10 @@ static int prepare_route(struct simulator *simulator, uint32_t *end_of, uint32_t
         vertex = topology->links[link].target;
     }
     pccl_topology_endpoints(topology, schedule->path_links + path->first_link, path->num_links, &route->endpoints);
+    if (simulator->unlimited_processors) {
+        delay_by_overheads(simulator, route);
+        return 0;
+    }
     route->source_copy = pccl__processor_copies(topology, path->source);
     route->target_copy = pccl__processor_copies(topology, path->target);
     return 0;
@@ -363,7 +380,7 @@ static int send_message(struct simulator *simulator, uint32_t number, int64_t *a
         }
     }
     if (simulator->start_ps != NULL) {
-        simulator->start_ps[number] = start_ps;
+        simulator->start_ps[number] = start_ps + (route->num_hops > 0 ? hops[0].offset_ps : 0);
     }
     return 0;
 }
@@ -518,6 +535,7 @@ int pccl_simulate(const struct pccl_topology *topology, const struct pccl_schedu
     struct simulator simulator = {.topology = topology,
                                   .schedule = schedule,
                                   .error = error,
+                                  .unlimited_processors = simulation->unlimited_processors,
                                   .finish_ps = simulation->finish_ps,
                                   .start_ps = simulation->start_ps,
                                   .link_bytes = simulation->link_bytes};

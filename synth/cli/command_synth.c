@@ -17,6 +17,7 @@ static const struct cli_option options[] = {
     {"ordered", 0, NULL, "the operator of a reduction does not commute"},
     {"reproducible", 0, NULL, "reduce in an order that depends on nothing but the number of ranks"},
     {"method", 0, "NAME", "only methods whose name begins so; a wrong name lists them"},
+    {"frugal", 0, NULL, "as few messages as can be, whatever time that takes"},
     {"effort", 0, "LEVEL", "quick or thorough (default: thorough)"},
     {"seed", 0, "NUMBER", "seed of the restarts (default: 0)"},
     {"output", 'o', "FILE", "write the schedule there"},
@@ -71,6 +72,7 @@ static int read_options(const struct cli_arguments *arguments, struct pccl_optio
 {
     const char *effort = cli_value(arguments, "effort"), *seed = cli_value(arguments, "seed");
     chosen->method = cli_value(arguments, "method");
+    chosen->frugal = cli_value(arguments, "frugal") != NULL;
     chosen->effort = PCCL_EFFORT_THOROUGH;
     if (effort && strcmp(effort, "quick") == 0) {
         chosen->effort = PCCL_EFFORT_FIRST_USE;

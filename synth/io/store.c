@@ -139,11 +139,31 @@ int pccl_store_save_topology(const struct pccl_store *store, const struct pccl_t
 
 /* --- outcomes ----------------------------------------------------------------------------------------------------- */
 
+static const char *const way_names[] = {"plan", "frugal", "other"};
+static const char *const way_keys[] = {"plan_ps", "frugal_ps", "other_ps"};
+
+static int take_fastest(const struct pccl__json_place *top, const cJSON *root, enum pccl_way *fastest,
+                        struct pccl_error *error)
+{
+    const char *text = NULL;
+    int status = pccl__json_text(top, root, "fastest", &text, error);
+    if (status != 0) {
+        return status;
+    }
+    for (*fastest = 0; *fastest < PCCL_NUM_WAYS; (*fastest)++) {
+        if (text != NULL && strcmp(text, way_names[*fastest]) == 0) {
+            return 0;
+        }
+    }
+    return text == NULL ? pccl__json_fail(top, "fastest", error, "missing")
+                        : pccl__json_fail(top, "fastest", error, "is \"%.40s\"; expected plan, frugal or other", text);
+}
+
 static int take_outcome(const struct pccl__json_place *top, const cJSON *root, const struct pccl__label *label,
                         struct pccl_outcome *outcome, struct pccl_error *error)
 {
-    static const char *const keys[] = {"format", "version", "made_by", "key", "planned", "planned_ps", "other_ps"};
-    bool has_verdict = cJSON_GetObjectItemCaseSensitive(root, "planned") != NULL;
+    static const char *const keys[] = {"format",  "version",   "made_by",  "key",
+                                       "fastest", "plan_ps", "frugal_ps", "other_ps"};
     int status = pccl__json_object(top, root, keys, sizeof keys / sizeof *keys, error);
     if (status == 0) {
         status = pccl__json_check_format(top, root, "pccl-outcome", error);
@@ -151,16 +171,16 @@ static int take_outcome(const struct pccl__json_place *top, const cJSON *root, c
     if (status == 0) {
         status = pccl__label_check(top, root, label, error);
     }
-    if (status == 0 && !has_verdict) {
-        status = pccl__json_fail(top, "planned", error, "missing");
-    }
     if (status == 0) {
-        status = pccl__json_bool(top, root, "planned", &outcome->planned, error);
+        status = take_fastest(top, root, &outcome->fastest, error);
     }
-    if (status == 0) {
-        status = pccl__json_integer(top, root, "planned_ps", 0, INT64_MAX, &outcome->planned_ps, error);
+    for (int way = 0; way < PCCL_NUM_WAYS && status == 0; way++) {
+        status = pccl__json_integer(top, root, way_keys[way], 0, INT64_MAX, &outcome->time_ps[way], error);
     }
-    return status == 0 ? pccl__json_integer(top, root, "other_ps", 0, INT64_MAX, &outcome->other_ps, error) : status;
+    if (status == 0 && outcome->time_ps[outcome->fastest] < 0) {
+        status = pccl__json_fail(top, way_keys[outcome->fastest], error, "missing");
+    }
+    return status;
 }
 
 int pccl_store_load_outcome(const struct pccl_store *store, const char *key, bool *found, struct pccl_outcome *outcome,
@@ -170,7 +190,7 @@ int pccl_store_load_outcome(const struct pccl_store *store, const char *key, boo
     char *path = name_file(store, "outcome", key);
     cJSON *root = NULL;
     *found = false;
-    *outcome = (struct pccl_outcome){false, 0, 0};
+    *outcome = (struct pccl_outcome){PCCL_WAY_OTHER, {-1, -1, -1}};
     int status = path != NULL ? look(path, found, error) : pccl__fail_memory(error);
     if (status == 0 && *found) {
         status = pccl__json_read(path, &root, error);
@@ -195,10 +215,13 @@ int pccl_store_save_outcome(const struct pccl_store *store, const char *key, con
     if (status == 0) {
         fprintf(file.stream, "{\n \"format\": \"pccl-outcome\",\n \"version\": 1,\n");
         pccl__label_put(file.stream, &label);
-        fprintf(file.stream, " \"planned\": %s,\n \"planned_ps\": ", outcome->planned ? "true" : "false");
-        pccl__json_put_integer(file.stream, outcome->planned_ps);
-        fprintf(file.stream, ",\n \"other_ps\": ");
-        pccl__json_put_integer(file.stream, outcome->other_ps);
+        fprintf(file.stream, " \"fastest\": \"%s\"", way_names[outcome->fastest]);
+        for (int way = 0; way < PCCL_NUM_WAYS; way++) {
+            if (outcome->time_ps[way] >= 0) {
+                fprintf(file.stream, ",\n \"%s\": ", way_keys[way]);
+                pccl__json_put_integer(file.stream, outcome->time_ps[way]);
+            }
+        }
         fprintf(file.stream, "\n}\n");
         status = pccl__json_close(&file, 0, error);
     }

@@ -24,6 +24,7 @@
 #define NUM_RANKS 6
 #define BYTES 4096
 #define KEY "allgather, 4096 bytes"
+#define HEAD "{\"format\": \"pccl-outcome\", \"version\": 1, \"made_by\": \"pccl 1.2.3\", \"key\": \"" KEY "\""
 #define FILE_BYTES (1 << 16)
 
 static char folder[] = "test_store.XXXXXX";
@@ -181,13 +182,19 @@ static void test_outcomes_come_back(void **state)
 {
     (void)state;
     struct pccl_error error = {""};
-    struct pccl_outcome outcome = {true, 1234567, INT64_C(9876543210123456)}, again;
+    static const struct pccl_outcome outcomes[] = {{PCCL_WAY_PLAN, {1234567, -1, INT64_C(9876543210123456)}},
+                                                   {PCCL_WAY_FRUGAL, {30, 10, 20}},
+                                                   {PCCL_WAY_OTHER, {0, 0, 0}}};
+    struct pccl_outcome again;
     bool found = true;
     assert_int_equal(pccl_store_load_outcome(&store, KEY, &found, &again, &error), 0);
     assert_false(found);
-    assert_int_equal(pccl_store_save_outcome(&store, KEY, &outcome, &error), 0);
-    assert_int_equal(pccl_store_load_outcome(&store, KEY, &found, &again, &error), 0);
-    assert_true(found && again.planned && again.planned_ps == outcome.planned_ps && again.other_ps == outcome.other_ps);
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
+        assert_int_equal(pccl_store_save_outcome(&store, KEY, &outcomes[i], &error), 0);
+        assert_int_equal(pccl_store_load_outcome(&store, KEY, &found, &again, &error), 0);
+        assert_true(found && again.fastest == outcomes[i].fastest);
+        assert_memory_equal(again.time_ps, outcomes[i].time_ps, sizeof again.time_ps);
+    }
     assert_int_equal(pccl_store_load_outcome(&store, KEY ", of others", &found, &again, &error), 0);
     assert_false(found);
 }
@@ -296,10 +303,20 @@ static void test_damaged_files(void **state)
 static void test_damaged_outcomes(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "{", "[]", "{}", "{\"format\": \"pccl-outcome\"}", "7"};
+    static const char *const texts[] = {"",
+                                        "{",
+                                        "[]",
+                                        "{}",
+                                        "{\"format\": \"pccl-outcome\"}",
+                                        "7",
+                                        HEAD "}",
+                                        HEAD ", \"fastest\": \"other\", \"plan_ps\": 1}",
+                                        HEAD ", \"fastest\": \"frugal\", \"plan_ps\": 1, \"other_ps\": 1}",
+                                        HEAD ", \"fastest\": \"slow\", \"plan_ps\": 1, \"other_ps\": 1}",
+                                        HEAD ", \"fastest\": 1, \"plan_ps\": 1, \"other_ps\": 1}"};
     char path[512];
     struct pccl_error error = {""};
-    struct pccl_outcome outcome = {false, 1, 2};
+    struct pccl_outcome outcome = {PCCL_WAY_OTHER, {1, -1, 2}};
     bool found;
     assert_int_equal(pccl_store_save_outcome(&store, KEY, &outcome, &error), 0);
     find_file(path);
@@ -329,7 +346,7 @@ static void check_unusable_directory(const char *directory)
 {
     struct pccl_error error = {""};
     struct pccl_request request = request_of(PCCL_ALLGATHER);
-    struct pccl_outcome outcome = {false, 1, 2};
+    struct pccl_outcome outcome = {PCCL_WAY_OTHER, {1, -1, 2}};
     struct pccl_schedule *schedule = make(SAMPLE_RING_ALLGATHER);
     uint64_t digest;
     store.directory = directory;
@@ -383,7 +400,7 @@ static int read_and_write(uint32_t process)
     struct pccl_request request = request_of(PCCL_ALLGATHER);
     struct pccl_schedule *schedules[2] = {make(SAMPLE_RING_ALLGATHER), make(SAMPLE_BRUCK_ALLGATHER)};
     for (uint32_t round = 0; round < 20; round++) {
-        struct pccl_outcome outcome = {(process + round) % 2 != 0, process, process};
+        struct pccl_outcome outcome = {(enum pccl_way)((process + round) % PCCL_NUM_WAYS), {process, process, process}};
         bool found;
         uint64_t digest;
         wrong += pccl_store_save_schedule(&store, KEY, topology, schedules[(process + round) % 2], &error) != 0;
@@ -391,7 +408,7 @@ static int read_and_write(uint32_t process)
         wrong += digest != pccl_schedule_digest(schedules[0]) && digest != pccl_schedule_digest(schedules[1]);
         wrong += pccl_store_save_outcome(&store, KEY, &outcome, &error) != 0;
         wrong += pccl_store_load_outcome(&store, KEY, &found, &outcome, &error) != 0 || !found ||
-                 outcome.planned_ps != outcome.other_ps;
+                 outcome.time_ps[PCCL_WAY_PLAN] != outcome.time_ps[PCCL_WAY_OTHER];
     }
     return wrong;
 }

@@ -12,6 +12,8 @@
 
 /* Request arrays by pointing at them; NULL = not wanted. */
 struct pccl_simulation {
+    bool unlimited_processors; /* in: a processor handles any number of messages at once; overheads delay each of them,
+                                  copying costs nothing */
     int64_t makespan_ps; /* out: when the last receiver has finished */
     int64_t shared_ps;   /* out: what all messages cost the processors that devices share, together */
     int64_t *start_ps;   /* optional [num_messages]: when the first link begins to be held */

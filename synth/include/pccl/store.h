@@ -31,11 +31,17 @@ int pccl_store_save_schedule(const struct pccl_store *store, const char *key, co
 int pccl_store_save_topology(const struct pccl_store *store, const struct pccl_topology *topology,
                              struct pccl_error *error);
 
-/* Which of two ways to do the same was measured to be faster. */
+/* The ways to do the same of which one was measured to be the fastest. */
+enum pccl_way {
+    PCCL_WAY_PLAN,   /* the schedule */
+    PCCL_WAY_FRUGAL, /* the schedule with the fewest messages */
+    PCCL_WAY_OTHER,  /* none of ours */
+    PCCL_NUM_WAYS
+};
+
 struct pccl_outcome {
-    bool planned;         /* the way that follows the schedule, not the other one */
-    int64_t planned_ps;   /* time of a call in either way, >= 0 */
-    int64_t other_ps;
+    enum pccl_way fastest;
+    int64_t time_ps[PCCL_NUM_WAYS]; /* of a call in each way, >= 0; -1: was not tried */
 };
 
 /* The outcome kept under a key; *found = false if there is none. Errors as above. */

@@ -21,6 +21,7 @@ enum pccl_effort {
 struct pccl_options {
     enum pccl_effort effort;
     const char *method; /* NULL: the whole portfolio; else only candidates whose method begins so ("ring", "matching") */
+    bool frugal;        /* the fewest messages, uncut, count before the time: for where processors are what is scarce */
     uint64_t seed;      /* of the restarts; 0 is a fine seed */
     void (*progress)(void *context, const char *stage, uint64_t done, uint64_t total); /* optional */
     void *progress_context;
