@@ -70,6 +70,11 @@ static void name_outcome(const struct coll_pccl_subject *subject, char key[KEY_B
              digest_settings());
 }
 
+/* Ways are numbered as servers are. */
+_Static_assert((int)PCCL_WAY_PLAN == COLL_PCCL_PLANNED && (int)PCCL_WAY_FRUGAL == COLL_PCCL_FRUGAL &&
+                   (int)PCCL_WAY_OTHER == COLL_PCCL_PREVIOUS && (int)PCCL_NUM_WAYS == COLL_PCCL_NUM_SERVERS,
+               "a way for each server");
+
 static enum coll_pccl_server load_outcome(const struct coll_pccl_subject *subject)
 {
     struct pccl_store store;
@@ -84,7 +89,7 @@ static enum coll_pccl_server load_outcome(const struct coll_pccl_subject *subjec
     if (pccl_store_load_outcome(&store, key, &found, &outcome, &error) != PCCL_SUCCESS) {
         coll_pccl_report_refused(subject->group->rank, &error);
     }
-    return !found ? COLL_PCCL_UNDECIDED : outcome.planned ? COLL_PCCL_PLANNED : COLL_PCCL_PREVIOUS;
+    return found ? (enum coll_pccl_server)outcome.fastest : COLL_PCCL_UNDECIDED;
 }
 
 static void save_outcome(const struct coll_pccl_subject *subject, enum coll_pccl_server server,
@@ -93,11 +98,11 @@ static void save_outcome(const struct coll_pccl_subject *subject, enum coll_pccl
     struct pccl_store store;
     struct pccl_error error = {""};
     char key[KEY_BYTES];
-    struct pccl_outcome outcome = {
-        .planned = server == COLL_PCCL_PLANNED,
-        .planned_ps = (int64_t)medians_ns[COLL_PCCL_PLANNED] * 1000,
-        .other_ps = (int64_t)medians_ns[COLL_PCCL_PREVIOUS] * 1000,
-    };
+    struct pccl_outcome outcome = {.fastest = (enum pccl_way)server};
+    for (int way = 0; way < PCCL_NUM_WAYS; way++) {
+        bool was_tried = way != PCCL_WAY_FRUGAL || medians_ns[way] > 0;
+        outcome.time_ps[way] = was_tried ? (int64_t)medians_ns[way] * 1000 : -1;
+    }
     if (subject->group->rank != 0 || is_own_affair(subject) || !coll_pccl_archive_open(&store)) {
         return;
     }

@@ -23,6 +23,7 @@ static struct coll_pccl_plan **bucket_of(const struct coll_pccl_key *key)
     uint64_t hash =
         key->digest ^ ((uint64_t)key->root << 24 | (uint64_t)key->band << 8 | (uint64_t)key->collective << 2 |
                        (uint64_t)key->ordered << 1 | (uint64_t)key->direct);
+    hash += key->frugal;
     hash *= UINT64_C(0x9e3779b97f4a7c15);
     return &cache.buckets[hash >> 32 & (NUM_BUCKETS - 1)];
 }
@@ -30,7 +31,7 @@ static struct coll_pccl_plan **bucket_of(const struct coll_pccl_key *key)
 static bool is_same(const struct coll_pccl_key *a, const struct coll_pccl_key *b)
 {
     return a->digest == b->digest && a->collective == b->collective && a->band == b->band && a->root == b->root &&
-           a->ordered == b->ordered && a->reproducible == b->reproducible && a->direct == b->direct &&
+           a->ordered == b->ordered && a->reproducible == b->reproducible && a->direct == b->direct && a->frugal == b->frugal &&
            a->num_ranks == b->num_ranks && a->rank == b->rank && a->one_block == b->one_block &&
            coll_pccl_neighborhood_equal(a->neighborhood, b->neighborhood) &&
            (a->neighborhood || memcmp(a->devices, b->devices, a->num_ranks * sizeof *a->devices) == 0);

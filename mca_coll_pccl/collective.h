@@ -97,6 +97,7 @@ struct coll_pccl_call {
     size_t block_bytes; /* what choosing the plan rests on, equal on all ranks: size of a (mean) block as demand.h
                            counts it */
     bool empty;         /* there is nothing to move, and every rank knows it */
+    bool frugal;        /* it is to be served by the frugal plan; set by select.c, the same on all ranks */
 };
 
 struct coll_pccl_module;
@@ -104,13 +105,13 @@ struct coll_pccl_trial;
 
 /* serve.c: the common path of the functions of each form. COLL_PCCL_DECLINED: the previous component has to serve the
  * call, on all ranks; else how it ended. *trial: NULL, or the call is measured and coll_pccl_select_end must follow. */
-int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+int coll_pccl_serve(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                     struct coll_pccl_module *module, struct coll_pccl_trial **trial);
 /* *request is complete, or completes in the course of opal_progress. */
-int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+int coll_pccl_serve_nonblocking(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                                 struct coll_pccl_module *module, ompi_request_t **request);
 /* *request is inactive. */
-int coll_pccl_serve_persistent(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+int coll_pccl_serve_persistent(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                                struct coll_pccl_module *module, ompi_request_t **request);
 
 /* request.c: makes a request that the previous component has given out for a call hold what the application may free

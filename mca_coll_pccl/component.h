@@ -73,9 +73,9 @@ struct coll_pccl_group {
         uint64_t digest; /* see coll_pccl_archive_agreed */
     } *agreed; /* [agreed_room] plans that its ranks have talked about, hashed; see archive.h */
     uint32_t num_agreed, agreed_room;
-    /* A bit per size band that coll_pccl_verbose has told about: [0] served, [1] declined. The forms of a collective
-     * may differ in that. */
-    uint64_t reported[2][COLL_PCCL_NUM_KINDS];
+    /* A bit per size band that coll_pccl_verbose has told about: [0] served, [1] declined, [2] served by a frugal plan.
+     * The forms of a collective may differ in that. */
+    uint64_t reported[3][COLL_PCCL_NUM_KINDS];
 };
 
 /* The module of one communicator. */

@@ -6,46 +6,78 @@
  * must not be made more often than needed. */
 #define ENOUGH_NS UINT64_C(20000000)
 #define PLENTY_NS UINT64_C(200000000)
-#define FEW_SAMPLES 8 /* needed if there is time for more than the first meeting */
+#define FEW_SAMPLES 4 /* of each side; needed if there is time for more than the first meeting */
 
-/* What was there before stays unless the plan gains more than what measuring cannot tell apart: 2 %, and 100 ns for
- * what caches make of short calls, and for what pccl does before the clock starts. */
-#define WINS(planned, previous) ((planned) + (planned) / 49 + 100 < (previous))
+/* Who is there already stays unless another gains more than what measuring cannot tell apart: 2 %, and 100 ns for what
+ * caches make of short calls, and for what pccl does before the clock starts. */
+#define WINS(other, present) ((other) + (other) / 49 + 100 < (present))
 
 struct times {
     uint32_t count;
     uint64_t sorted_ns[COLL_PCCL_CONTEST_SAMPLES];
 };
 
-static enum coll_pccl_server server_of(uint32_t sample)
+/* --- turns ----------------------------------------------------------------------------------------------------- */
+
+void coll_pccl_contest_begin(struct coll_pccl_contest *contest, uint32_t octave)
 {
-    return __builtin_popcount(sample) % 2 == 0 ? COLL_PCCL_PLANNED : COLL_PCCL_PREVIOUS;
+    contest->sides[0] = COLL_PCCL_PLANNED;
+    contest->sides[1] = COLL_PCCL_PREVIOUS;
+    contest->num_sides = contest->warm_ups = 2;
+    contest->calls = contest->conferred = 0;
+    contest->per_side = COLL_PCCL_CONTEST_FIRST_MEETING;
+    contest->meeting = contest->per_side * contest->num_sides;
+    contest->octave = octave;
+}
+
+void coll_pccl_contest_admit(struct coll_pccl_contest *contest)
+{
+    contest->sides[1] = COLL_PCCL_FRUGAL;
+    contest->sides[2] = COLL_PCCL_PREVIOUS;
+    contest->num_sides = contest->warm_ups = 3;
+    contest->meeting = contest->per_side * contest->num_sides;
 }
 
 bool coll_pccl_contest_counts(const struct coll_pccl_contest *contest)
 {
-    return contest->calls >= COLL_PCCL_CONTEST_WARM_UPS;
+    return contest->calls >= contest->warm_ups;
 }
 
 uint32_t coll_pccl_contest_num_samples(const struct coll_pccl_contest *contest)
 {
-    return coll_pccl_contest_counts(contest) ? contest->calls - COLL_PCCL_CONTEST_WARM_UPS : 0;
+    return coll_pccl_contest_counts(contest) ? contest->calls - contest->warm_ups : 0;
+}
+
+/* Turns of every twelve calls, in which each side is served in every second, third and fourth place of an application's
+ * cycle about as often as the others: no side meets a root or a size more often. The next twelve begin with another
+ * side. */
+static uint32_t turn_of(uint32_t sample, uint32_t num_sides)
+{
+    static const uint8_t of_two[] = {0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1, 0};
+    uint32_t first = sample / 12;
+    return (first + (num_sides == 2 ? of_two[sample % 12] : sample)) % num_sides;
 }
 
 enum coll_pccl_server coll_pccl_contest_turn(const struct coll_pccl_contest *contest)
 {
-    return server_of(coll_pccl_contest_counts(contest) ? coll_pccl_contest_num_samples(contest) : contest->calls);
+    if (!coll_pccl_contest_counts(contest)) {
+        return contest->sides[contest->calls];
+    }
+    return contest->sides[turn_of(coll_pccl_contest_num_samples(contest), contest->num_sides)];
 }
 
 bool coll_pccl_contest_note(struct coll_pccl_contest *contest, uint64_t time_ns, uint32_t octave)
 {
     uint32_t sample = coll_pccl_contest_num_samples(contest);
     if (coll_pccl_contest_counts(contest)) {
+        contest->server[sample] = (uint8_t)coll_pccl_contest_turn(contest);
         contest->samples[sample++] = (struct coll_pccl_sample){time_ns, octave};
     }
     contest->calls++;
-    return sample >= COLL_PCCL_CONTEST_FIRST_MEETING && (sample & (sample - 1)) == 0 && sample > contest->conferred;
+    return sample == contest->meeting;
 }
+
+/* --- judging --------------------------------------------------------------------------------------------------- */
 
 static int compare_times(const void *left, const void *right)
 {
@@ -59,7 +91,7 @@ static void collect(const struct coll_pccl_contest *contest, enum coll_pccl_serv
 {
     times->count = 0;
     for (uint32_t i = 0; i < contest->conferred; i++) {
-        if (server_of(i) == server && (all || contest->samples[i].octave == contest->octave)) {
+        if (contest->server[i] == server && (all || contest->samples[i].octave == contest->octave)) {
             times->sorted_ns[times->count++] = contest->samples[i].time_ns;
         }
     }
@@ -85,41 +117,80 @@ static uint64_t sum(const struct times *times)
 }
 
 /* Every call of one side took at least a quarter longer than any of the other's. */
-static bool is_clear(const struct times *a, const struct times *b)
+static bool is_clearly_slower(const struct times *slow, const struct times *fast)
 {
-    uint64_t a_least = a->sorted_ns[0], a_most = a->sorted_ns[a->count - 1];
-    uint64_t b_least = b->sorted_ns[0], b_most = b->sorted_ns[b->count - 1];
-    return a_most + a_most / 4 < b_least || b_most + b_most / 4 < a_least;
+    uint64_t most = fast->sorted_ns[fast->count - 1];
+    return most + most / 4 < slow->sorted_ns[0];
 }
 
-static bool is_over(const struct times *planned, const struct times *previous, uint32_t samples)
+/* Sides with no chance leave. times: by server. */
+static void drop_slow(struct coll_pccl_contest *contest, const struct times *times)
 {
-    if (samples == COLL_PCCL_CONTEST_SAMPLES) {
+    uint32_t kept = 0;
+    bool slow[COLL_PCCL_NUM_SERVERS] = {false};
+    for (uint32_t i = 0; i < contest->num_sides; i++) {
+        for (uint32_t j = 0; j < contest->num_sides; j++) {
+            slow[i] |= is_clearly_slower(&times[contest->sides[i]], &times[contest->sides[j]]);
+        }
+    }
+    for (uint32_t i = 0; i < contest->num_sides; i++) {
+        if (!slow[i]) {
+            contest->sides[kept++] = contest->sides[i];
+        }
+    }
+    contest->num_sides = kept;
+}
+
+/* Whether enough is known; else how long it goes on, and who stays. */
+static bool is_over(struct coll_pccl_contest *contest, const struct times *times)
+{
+    uint64_t spent_ns = 0;
+    uint32_t counted = 0, num_sides = contest->num_sides;
+    bool has_all = true;
+    for (uint32_t i = 0; i < num_sides; i++) {
+        spent_ns += sum(&times[contest->sides[i]]);
+        counted += times[contest->sides[i]].count;
+        has_all &= times[contest->sides[i]].count >= 2;
+    }
+    if (contest->per_side == COLL_PCCL_CONTEST_LAST_MEETING) {
         return true;
     }
-    uint32_t counted = planned->count + previous->count;
-    uint64_t spent_ns = sum(planned) + sum(previous);
-    if (planned->count < 2 || previous->count < 2 || (counted < FEW_SAMPLES && spent_ns < PLENTY_NS)) {
-        return false;
+    bool is_early = counted < FEW_SAMPLES * num_sides && spent_ns < PLENTY_NS;
+    if (has_all && !is_early) {
+        drop_slow(contest, times);
     }
-    return spent_ns >= ENOUGH_NS || is_clear(planned, previous);
+    if (has_all && !is_early && (spent_ns >= ENOUGH_NS || contest->num_sides == 1)) {
+        return true;
+    }
+    contest->meeting += contest->per_side * contest->num_sides;
+    contest->per_side *= 2;
+    return false;
+}
+
+/* The component below stays unless pccl is faster, and the plan unless the frugal one is. */
+static enum coll_pccl_server find_winner(const uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
+{
+    uint64_t frugal_ns = medians_ns[COLL_PCCL_FRUGAL];
+    bool is_frugal = frugal_ns > 0 && WINS(frugal_ns, medians_ns[COLL_PCCL_PLANNED]);
+    enum coll_pccl_server own = is_frugal ? COLL_PCCL_FRUGAL : COLL_PCCL_PLANNED;
+    return WINS(medians_ns[own], medians_ns[COLL_PCCL_PREVIOUS]) ? own : COLL_PCCL_PREVIOUS;
 }
 
 enum coll_pccl_server coll_pccl_contest_judge(struct coll_pccl_contest *contest,
                                               uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
 {
-    struct times planned, previous;
+    struct times times[COLL_PCCL_NUM_SERVERS];
     contest->conferred = coll_pccl_contest_num_samples(contest);
-    collect(contest, COLL_PCCL_PLANNED, false, &planned);
-    collect(contest, COLL_PCCL_PREVIOUS, false, &previous);
-    if (!is_over(&planned, &previous, contest->conferred)) {
+    for (enum coll_pccl_server server = 0; server < COLL_PCCL_NUM_SERVERS; server++) {
+        collect(contest, server, false, &times[server]);
+    }
+    if (!is_over(contest, times)) {
         return COLL_PCCL_UNDECIDED;
     }
-    if (planned.count < 2 || previous.count < 2) {
-        collect(contest, COLL_PCCL_PLANNED, true, &planned);
-        collect(contest, COLL_PCCL_PREVIOUS, true, &previous);
+    bool all = times[COLL_PCCL_PLANNED].count < 2 || times[COLL_PCCL_PREVIOUS].count < 2;
+    for (enum coll_pccl_server server = 0; server < COLL_PCCL_NUM_SERVERS; server++) {
+        collect(contest, server, all, &times[server]);
+        medians_ns[server] = median(&times[server]);
     }
-    medians_ns[COLL_PCCL_PLANNED] = median(&planned);
-    medians_ns[COLL_PCCL_PREVIOUS] = median(&previous);
-    return WINS(medians_ns[COLL_PCCL_PLANNED], medians_ns[COLL_PCCL_PREVIOUS]) ? COLL_PCCL_PLANNED : COLL_PCCL_PREVIOUS;
+    return find_winner(medians_ns);
 }

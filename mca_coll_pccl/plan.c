@@ -11,6 +11,10 @@
 #include "select.h"
 #include "world.h"
 
+#define FRUGAL_BAND 11     /* the largest with frugal plans: blocks to below 4 KiB */
+#define FRUGAL_RANKS 1024  /* the largest group with frugal plans */
+#define FRUGAL_RATIO 6     /* a frugal plan may be so many times slower in the model */
+#define SMALLEST_BYTES 8   /* of a block in the smallest band, for frugal plans: one number, as most such calls have */
 #define PRIVATE_SIZES_BAND 12 /* where ranks do not know each other's sizes, all must still pick one plan */
 
 uint32_t coll_pccl_band_of(const struct coll_pccl_call *call)
@@ -23,8 +27,8 @@ uint32_t coll_pccl_band_of(const struct coll_pccl_call *call)
 
 uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call)
 {
-    return (uint64_t)(uint32_t)call->root << 32 | (uint64_t)call->kind << 16 | coll_pccl_band_of(call) << 2 |
-           (uint32_t)coll_pccl_is_ordered(call) << 1 | 1;
+    return (uint64_t)(uint32_t)call->root << 32 | (uint64_t)call->kind << 16 | (uint32_t)call->frugal << 8 |
+           coll_pccl_band_of(call) << 2 | (uint32_t)coll_pccl_is_ordered(call) << 1 | 1;
 }
 
 struct coll_pccl_key coll_pccl_plan_key(const struct coll_pccl_group *group, const struct coll_pccl_call *call)
@@ -40,6 +44,7 @@ struct coll_pccl_key coll_pccl_plan_key(const struct coll_pccl_group *group, con
         .ordered = coll_pccl_is_ordered(call),
         .reproducible = call->op && coll_pccl_parameters.reproducible,
         .direct = row->sizes_private,
+        .frugal = call->frugal,
         .num_ranks = group->num_ranks,
         .rank = group->rank,
         .devices = neighborhood ? NULL : group->devices,
@@ -109,8 +114,43 @@ int coll_pccl_plan_find(struct coll_pccl_module *module, struct ompi_communicato
     }
     if (*plan) {
         coll_pccl_plan_release(*plan, NULL);
+        *plan = NULL;
     }
     return COLL_PCCL_DECLINED;
+}
+
+bool coll_pccl_plan_may_be_frugal(const struct coll_pccl_group *group, const struct coll_pccl_call *call)
+{
+    return !coll_pccl_collectives[call->kind].sizes_private && !coll_pccl_is_among_neighbors(call->kind) &&
+           group->num_ranks > 2 && group->num_ranks <= FRUGAL_RANKS &&
+           group->num_ranks <= (uint32_t)coll_pccl_parameters.search_ranks && coll_pccl_band_of(call) <= FRUGAL_BAND;
+}
+
+int coll_pccl_plan_compare(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                           const struct coll_pccl_call *call, bool *is_worth_trying)
+{
+    struct coll_pccl_call either = *call;
+    struct coll_pccl_plan *plans[2] = {NULL};
+    struct coll_pccl_execution *idle[2] = {NULL};
+    int status = OMPI_SUCCESS;
+    *is_worth_trying = false;
+    for (int frugal = 0; frugal < 2 && status == OMPI_SUCCESS; frugal++) {
+        either.frugal = frugal;
+        status = coll_pccl_archive_agree(module, comm, &either);
+        if (status == OMPI_SUCCESS) {
+            status = coll_pccl_plan_find(module, comm, &either, &plans[frugal], &idle[frugal]);
+        }
+    }
+    if (status == OMPI_SUCCESS) {
+        bool same = strcmp(plans[0]->method, plans[1]->method) == 0 && plans[0]->pieces == plans[1]->pieces;
+        *is_worth_trying = !same && plans[1]->predicted_ps / FRUGAL_RATIO <= plans[0]->predicted_ps;
+    }
+    for (int frugal = 0; frugal < 2; frugal++) {
+        if (plans[frugal]) {
+            coll_pccl_plan_release(plans[frugal], idle[frugal]);
+        }
+    }
+    return status == COLL_PCCL_DECLINED ? OMPI_SUCCESS : status;
 }
 
 /* The programs of all ranks, verified together; all but this rank's are freed. */
@@ -270,7 +310,9 @@ struct pccl_request coll_pccl_plan_request(const struct coll_pccl_key *key)
         .num_ranks = key->num_ranks,
         .devices = key->devices,
         .root = key->root,
-        .bytes = key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band),
+        .bytes = key->collective == PCCL_BARRIER                         ? 0
+                 : key->frugal && key->band == COLL_PCCL_SMALLEST_BAND ? SMALLEST_BYTES
+                                                                       : coll_pccl_band_bytes(key->band),
         .ordered = key->ordered,
         .reproducible = key->reproducible,
         .direct = key->direct,
@@ -336,7 +378,7 @@ static int synthesize(struct coll_pccl_plan *plan, struct ompi_communicator_t *c
     if (key->num_ranks > (uint32_t)coll_pccl_parameters.search_ranks) {
         return plan_part(plan, &request, error);
     }
-    struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE};
+    struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE, .frugal = key->frugal};
     struct pccl_result *result = NULL;
     int status = pccl_synthesize(coll_pccl_world.topology, &request, &options, &result, error);
     if (status != PCCL_SUCCESS && status != PCCL_ERR_MEMORY && status != PCCL_ERR_VERIFY) {

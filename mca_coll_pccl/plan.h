@@ -17,6 +17,7 @@ struct coll_pccl_key {
     bool ordered;
     bool reproducible; /* reductions by the fixed tree of demand.h */
     bool direct;
+    bool frugal; /* the plan with the fewest messages, not the fastest one */
     uint32_t num_ranks, rank;
     const uint32_t *devices; /* [num_ranks]; NULL among neighbours */
     uint64_t digest;         /* of devices, or of the neighbourhood */
@@ -96,8 +97,15 @@ uint32_t coll_pccl_band_of(const struct coll_pccl_call *call);
 /* Why all members leave a collective to others, or NULL. Among neighbours only ranks without pccl are a reason: nobody
  * needs to know more than his own neighbours. */
 const char *coll_pccl_plan_refusal(const struct coll_pccl_group *group, enum coll_pccl_kind kind);
-/* What plans are told apart by on a communicator: kind, band, root and order. Never 0. */
+/* What plans are told apart by on a communicator: kind, band, root, order, and which of the two. Never 0. */
 uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call);
+/* Whether a call may be served by a frugal plan, of any that there is: among many ranks, or for large blocks, few
+ * messages do not pay. */
+bool coll_pccl_plan_may_be_frugal(const struct coll_pccl_group *group, const struct coll_pccl_call *call);
+/* Whether the frugal plan for a call is another than the plan, and not hopelessly slow. Both are made if they are
+ * missing. The same on all ranks; an MPI error code. */
+int coll_pccl_plan_compare(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                           const struct coll_pccl_call *call, bool *is_worth_trying);
 /* key->kept is 0. */
 struct coll_pccl_key coll_pccl_plan_key(const struct coll_pccl_group *group, const struct coll_pccl_call *call);
 /* What the synthesizer is asked for a key; it refers to the key's devices. */

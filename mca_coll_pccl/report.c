@@ -56,7 +56,7 @@ static void print_sizes(char text[96], enum coll_pccl_kind kind, uint32_t band)
 void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,
                           uint32_t band, const struct coll_pccl_plan *plan, const char *declined)
 {
-    uint64_t *reported = &group->reported[declined != NULL][kind];
+    uint64_t *reported = &group->reported[declined ? 1 : plan->key.frugal ? 2 : 0][kind];
     if (group->rank != 0 || *reported >> band & 1) {
         return;
     }
@@ -73,8 +73,8 @@ void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_gro
     print_time(time, plan->predicted_ps);
     bool is_predicted = plan->predicted_ps >= 0;
     uint32_t num_operations = plan->program->num_operations;
-    opal_output(coll_pccl_output, "%s%s: plan %s, %u piece%s, %u operation%s here%s%s%s%s%s", subject, sizes,
-                plan->method,
+    opal_output(coll_pccl_output, "%s%s: plan %s%s, %u piece%s, %u operation%s here%s%s%s%s%s", subject, sizes,
+                plan->method, plan->key.frugal ? " (frugal)" : "",
                 plan->pieces, plural(plan->pieces), num_operations, plural(num_operations),
                 is_predicted ? ", predicted " : "", is_predicted ? time : "",
                 plan->assumes_switch ? ", as if on one switch: " : "", plan->assumes_switch ? plan->failure : "",
@@ -84,7 +84,7 @@ void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_gro
 void coll_pccl_report_choice(struct ompi_communicator_t *comm, const struct coll_pccl_subject *subject,
                              enum coll_pccl_server server, const uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
 {
-    char text[160], sizes[96], planned[32], previous[32], times[128] = "known from before";
+    char text[160], sizes[96], planned[32], frugal[32], previous[32], times[192] = "known from before";
     if (coll_pccl_parameters.verbose == 0 || subject->group->rank != 0) {
         return;
     }
@@ -93,11 +93,17 @@ void coll_pccl_report_choice(struct ompi_communicator_t *comm, const struct coll
     if (medians_ns) {
         print_time(planned, (int64_t)medians_ns[COLL_PCCL_PLANNED] * 1000);
         print_time(previous, (int64_t)medians_ns[COLL_PCCL_PREVIOUS] * 1000);
-        snprintf(times, sizeof times, "measured %s with pccl, %s with the component below", planned, previous);
+        print_time(frugal, (int64_t)medians_ns[COLL_PCCL_FRUGAL] * 1000);
+        bool has_frugal = medians_ns[COLL_PCCL_FRUGAL] > 0;
+        snprintf(times, sizeof times, "measured %s with pccl%s%s%s, %s with the component below", planned,
+                 has_frugal ? ", " : "", has_frugal ? frugal : "", has_frugal ? " with its frugal plan" : "", previous);
     }
     opal_output(coll_pccl_output, "%s%s%s: from now on served by %s: %s", text, sizes,
                 coll_pccl_collectives[subject->kind].sizes_private ? " at a rank" : "",
-                server == COLL_PCCL_PLANNED ? "pccl" : "the component below", times);
+                server == COLL_PCCL_PLANNED  ? "pccl"
+                : server == COLL_PCCL_FRUGAL ? "pccl's frugal plan"
+                                             : "the component below",
+                times);
 }
 
 void coll_pccl_report_mute(struct ompi_communicator_t *comm)

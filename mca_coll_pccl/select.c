@@ -120,8 +120,9 @@ static void settle(struct coll_pccl_module *module, struct coll_pccl_trial *tria
 {
     struct coll_pccl_choice *choice = &module->choices->of[trial->kind];
     uint64_t band = UINT64_C(1) << trial->band;
-    if (server == COLL_PCCL_PLANNED) {
+    if (server != COLL_PCCL_PREVIOUS) {
         choice->served[trial->ordered] |= band;
+        choice->frugal[trial->ordered] |= server == COLL_PCCL_FRUGAL ? band : 0;
     } else {
         choice->left[trial->ordered] |= band;
         bool is_told = !coll_pccl_collectives[trial->kind].sizes_private && !coll_pccl_parameters.check;
@@ -169,7 +170,8 @@ static int make_trial(struct coll_pccl_module *module, struct ompi_communicator_
         return MPI_ERR_NO_MEM;
     }
     trial->kind = call->kind;
-    trial->band = trial->contest.octave = band;
+    trial->band = band;
+    coll_pccl_contest_begin(&trial->contest, band);
     trial->ordered = coll_pccl_is_ordered(call);
     trial->next = module->choices->trials;
     module->choices->trials = trial;
@@ -199,6 +201,20 @@ static int take_turn(struct coll_pccl_module *module, struct ompi_communicator_t
     return status;
 }
 
+static int admit_frugal(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                        const struct coll_pccl_call *call, struct coll_pccl_contest *contest)
+{
+    bool is_worth_trying = false;
+    int status = OMPI_SUCCESS;
+    if (coll_pccl_plan_may_be_frugal(module->group, call)) {
+        status = coll_pccl_plan_compare(module, comm, call, &is_worth_trying);
+    }
+    if (is_worth_trying) {
+        coll_pccl_contest_admit(contest);
+    }
+    return status;
+}
+
 /* A call whose server is not decided yet; *measured is NULL if it is now. */
 static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *comm, const struct coll_pccl_call *call,
                    uint32_t band, struct coll_pccl_trial **measured)
@@ -207,6 +223,9 @@ static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *
     *measured = find_trial(module->choices, call, band);
     if (!*measured) {
         status = make_trial(module, comm, call, band, measured);
+    }
+    if (status == OMPI_SUCCESS && *measured && (*measured)->contest.calls == 1) {
+        status = admit_frugal(module, comm, call, &(*measured)->contest);
     }
     return status == OMPI_SUCCESS && *measured ? take_turn(module, comm, call, *measured) : status;
 }
@@ -251,7 +270,7 @@ static bool may_choose(struct coll_pccl_module *module, struct ompi_communicator
 }
 
 int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
-                           const struct coll_pccl_call *call, struct coll_pccl_trial **trial)
+                           struct coll_pccl_call *call, struct coll_pccl_trial **trial)
 {
     *trial = NULL;
     if (!module->group && !coll_pccl_module_group(module, comm)) {
@@ -285,11 +304,13 @@ int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communic
     if (status == OMPI_SUCCESS && !((choice->served[ordered] | choice->left[ordered]) >> band & 1)) {
         status = measure(module, comm, call, band, trial);
     }
-    if (status != OMPI_SUCCESS || (*trial && coll_pccl_contest_turn(&(*trial)->contest) == COLL_PCCL_PLANNED)) {
+    enum coll_pccl_server server = status == OMPI_SUCCESS && *trial ? coll_pccl_contest_turn(&(*trial)->contest)
+                                   : choice->frugal[ordered] >> band & 1 ? COLL_PCCL_FRUGAL
+                                   : choice->served[ordered] >> band & 1 ? COLL_PCCL_PLANNED
+                                                                         : COLL_PCCL_PREVIOUS;
+    call->frugal = server == COLL_PCCL_FRUGAL;
+    if (status != OMPI_SUCCESS || server != COLL_PCCL_PREVIOUS) {
         return status;
-    }
-    if (!*trial && choice->served[ordered] >> band & 1) {
-        return OMPI_SUCCESS;
     }
     if (!*trial && !coll_pccl_parameters.check) {
         choice->grace = choice->calls;
@@ -323,6 +344,12 @@ int coll_pccl_select_end(struct coll_pccl_module *module, struct ompi_communicat
         settle(module, trial, server);
     }
     return status;
+}
+
+bool coll_pccl_select_is_frugal(const struct coll_pccl_module *module, const struct coll_pccl_call *call)
+{
+    return module->choices &&
+           module->choices->of[call->kind].frugal[coll_pccl_is_ordered(call)] >> coll_pccl_band_of(call) & 1;
 }
 
 bool coll_pccl_select_leaves(const struct coll_pccl_module *module, const struct coll_pccl_call *call)

@@ -1,7 +1,7 @@
 /* Choosing between pccl's plans and the component below, so that pccl is never slower than what was there before.
  *
  * With coll_pccl_select measure, the first blocking calls of a collective in an octave of sizes on a communicator
- * alternate between both (contest.h); then the faster one serves. Whatever is decided follows from the order of the
+ * alternate between both, and a frugal plan for small ones (contest.h); then the fastest serves. Whatever is decided follows from the order of the
  * calls on this communicator and from numbers that its ranks have exchanged, through the allreduce of the component
  * below, inside such calls: so all ranks decide the same. What was measured on one communicator serves another with
  * ranks in the same places only if all its ranks know of it, which they ask each other at its first call: threads may
@@ -22,6 +22,7 @@ struct coll_pccl_choice {
     uint64_t skipped[2]; /* bands left to the component below, where a call alone tells its band: the fast way out */
     uint64_t left[2];    /* bands left to the component below */
     uint64_t served[2];  /* bands served by pccl */
+    uint64_t frugal[2];  /* those of them served by the frugal plan */
     uint32_t grace;      /* where ranks do not know each other's sizes: so many calls more are left without asking */
     uint32_t calls;      /* the same: calls until the ranks exchange their sizes */
     uint32_t octave;     /* of the largest size at any rank when they last did */
@@ -71,15 +72,17 @@ static inline bool coll_pccl_select_skips(const struct coll_pccl_module *module,
     return module->group->left_calls < COLL_PCCL_LEFT_CALLS && ++module->group->left_calls;
 }
 
-/* Who serves a blocking call: OMPI_SUCCESS: pccl; COLL_PCCL_DECLINED: the component below; or an MPI error code. All
+/* Who serves a blocking call: OMPI_SUCCESS: pccl, as call->frugal says then; COLL_PCCL_DECLINED: the component below; or an MPI error code. All
  * ranks of the communicator come to the same. *trial: what the call is measured for, or NULL; if it is set,
  * coll_pccl_select_end must follow the call, however that ends. */
 int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
-                           const struct coll_pccl_call *call, struct coll_pccl_trial **trial);
+                           struct coll_pccl_call *call, struct coll_pccl_trial **trial);
 /* Takes down how long the call has taken; at shared counts of calls the ranks confer. status: of the call, returned
  * unless conferring fails; COLL_PCCL_DECLINED: there is no plan, so the trial is over. */
 int coll_pccl_select_end(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                          struct coll_pccl_trial *trial, int status);
+/* Whether the blocking calls like this one are served by the frugal plan. For calls that must not wait. */
+bool coll_pccl_select_is_frugal(const struct coll_pccl_module *module, const struct coll_pccl_call *call);
 /* Whether the blocking calls like this one have been left to the component below. For calls that must not wait. Never
  * among neighbours: Open MPI 4.1's non-blocking functions mix up blocks where a dimension is closed and narrow. */
 bool coll_pccl_select_leaves(const struct coll_pccl_module *module, const struct coll_pccl_call *call);

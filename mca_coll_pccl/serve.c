@@ -91,7 +91,7 @@ static int leave(const struct coll_pccl_call *call, struct ompi_communicator_t *
     return status == OMPI_SUCCESS ? COLL_PCCL_DECLINED : status;
 }
 
-int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+int coll_pccl_serve(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                     struct coll_pccl_module *module, struct coll_pccl_trial **trial)
 {
     *trial = NULL;
@@ -120,13 +120,14 @@ int coll_pccl_serve(const struct coll_pccl_call *call, struct ompi_communicator_
 }
 
 /* A request for a call that is not empty, with all that it needs when the call has returned. */
-static int make_request(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+static int make_request(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                         struct coll_pccl_module *module, int tag, bool persistent, struct coll_pccl_request **request)
 {
     struct coll_pccl_execution *execution;
     if (coll_pccl_select_leaves(module, call)) {
         return COLL_PCCL_DECLINED;
     }
+    call->frugal = coll_pccl_select_is_frugal(module, call);
     int status = prepare(call, comm, module, tag, &execution);
     if (status != OMPI_SUCCESS) {
         return status;
@@ -154,7 +155,7 @@ static int reserve_tag(struct ompi_communicator_t *comm)
     return tag;
 }
 
-int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+int coll_pccl_serve_nonblocking(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                                 struct coll_pccl_module *module, ompi_request_t **given)
 {
     *given = &ompi_request_empty;
@@ -174,7 +175,7 @@ int coll_pccl_serve_nonblocking(const struct coll_pccl_call *call, struct ompi_c
     return status;
 }
 
-int coll_pccl_serve_persistent(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+int coll_pccl_serve_persistent(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                                struct coll_pccl_module *module, ompi_request_t **given)
 {
     if (call->empty) {

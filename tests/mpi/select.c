@@ -1,6 +1,6 @@
 /* Who serves a collective is found out by measuring: data are right meanwhile, whoever serves, with ranks that come
  * late and threads that call on several communicators in another order on every rank; in the end all use the same.
- * select [--calls N]: how often each; below 80 contests are not over, and only data are checked. */
+ * select [--calls N]: how often each; below 110 contests are not over, and only data are checked. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,9 @@
 #define SEED 7
 #define NUM_THREADS 4
 #define MOST_INTS 40000
+#define ENOUGH_CALLS 110 /* for every contest to end */
 
-static int num_calls = 80; /* enough for every contest to end */
+static int num_calls = ENOUGH_CALLS;
 
 /* What the calls of one communicator need. */
 struct scene {
@@ -322,12 +323,12 @@ int main(int argc, char **argv)
     open_counter();
     scene_make(&scene, MPI_COMM_WORLD, 0);
     test_one_communicator(&scene);
-    if (num_calls >= 80) {
+    if (num_calls >= ENOUGH_CALLS) {
         test_adoption();
     }
     test_nonblocking(&scene);
     test_counter();
-    if (num_calls >= 80) {
+    if (num_calls >= ENOUGH_CALLS) {
         test_threads();
     }
     scene_free(&scene);

@@ -93,6 +93,17 @@ test_plan_dir() {
     measured kept-outcomes 3 "$kept" "coll_pccl_plan_dir: not used: /.*outcome-" "" select
 }
 
+# Where a frugal plan was the fastest, or so a file says, it serves in all forms.
+test_frugal() {
+    tried=$TEST_FOLDER/frugal-plans
+    rm -rf "$tried"
+    mkdir "$tried"
+    kept="--mca coll_pccl_plan_dir $tried $(topology torus:2x3)"
+    measured frugal-tried 6 "$kept" "plan .*\(frugal\)" "" select
+    grep -l frugal_ps "$tried"/outcome-*.json | xargs sed -i 's/"fastest": "[a-z]*"/"fastest": "frugal"/'
+    measured frugal-known 6 "$kept" "from now on served by pccl's frugal plan: known from before" "not used: /" select
+}
+
 # A rank that reads other files than the rest: all make their plans and measure for themselves.
 test_plan_dir_of_one() {
     mkdir -p "$TEST_FOLDER/other-plans"
@@ -117,7 +128,7 @@ test_plan_dir_trouble() {
     once kept-nowhere "nothing is kept"
     : >"$TEST_FOLDER/plan-file"
     measured kept-in-file 3 "--mca coll_pccl_plan_dir $TEST_FOLDER/plan-file" "nothing is kept: .*plan-file" "" \
-        select --calls 80
+        select --calls 110
     once kept-in-file "coll_pccl_plan_dir"
     small=$TEST_FOLDER/small
     mkdir -p "$small"
@@ -142,6 +153,7 @@ select_tests() {
     test_handicaps
     test_model
     test_plan_dir
+    test_frugal
     test_plan_dir_of_one
     test_plan_dir_trouble
 }

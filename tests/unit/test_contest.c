@@ -1,4 +1,4 @@
-/* The contest between a plan and the component below: fair turns, meetings at counts that all ranks share, the right
+/* The contest between plans and the component below: fair turns, meetings at counts that all ranks share, the right
  * winner, an end in bounded time. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,15 +13,16 @@
 
 #define OCTAVE 10
 
-/* Takes turns until somebody wins: sides take their mean time, plus up to `noise_percent`, plus now and then an
- * outlier. Returns the winner and how many calls it took. */
-static enum coll_pccl_server run(uint64_t planned_ns, uint64_t previous_ns, uint32_t noise_percent, uint64_t seed,
-                               uint32_t *calls, uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
+/* Takes turns until somebody wins: sides take their mean time (the frugal plan takes part if it has one), plus up to
+ * `noise_percent`, plus now and then an outlier. Returns the winner and how many calls it took. */
+static enum coll_pccl_server run_all(const uint64_t means_ns[COLL_PCCL_NUM_SERVERS], uint32_t noise_percent,
+                                     uint64_t seed, uint32_t *calls, uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
 {
-    struct coll_pccl_contest contest = {.octave = OCTAVE};
+    struct coll_pccl_contest contest;
     struct pccl__random random = {seed};
+    coll_pccl_contest_begin(&contest, OCTAVE);
     for (;;) {
-        uint64_t mean_ns = coll_pccl_contest_turn(&contest) == COLL_PCCL_PLANNED ? planned_ns : previous_ns;
+        uint64_t mean_ns = means_ns[coll_pccl_contest_turn(&contest)];
         uint64_t time_ns = mean_ns + mean_ns * pccl__random_below(&random, noise_percent + 1) / 100;
         time_ns *= pccl__random_below(&random, 12) == 0 && noise_percent > 0 ? 20 : 1;
         time_ns *= coll_pccl_contest_counts(&contest) ? 1 : 1000; /* a first call says nothing */
@@ -32,8 +33,18 @@ static enum coll_pccl_server run(uint64_t planned_ns, uint64_t previous_ns, uint
                 return winner;
             }
         }
-        assert_true(contest.calls < COLL_PCCL_CONTEST_WARM_UPS + COLL_PCCL_CONTEST_SAMPLES);
+        if (contest.calls == 1 && means_ns[COLL_PCCL_FRUGAL] > 0) {
+            coll_pccl_contest_admit(&contest);
+        }
+        assert_true(coll_pccl_contest_num_samples(&contest) < COLL_PCCL_CONTEST_SAMPLES);
     }
+}
+
+static enum coll_pccl_server run(uint64_t planned_ns, uint64_t previous_ns, uint32_t noise_percent, uint64_t seed,
+                                 uint32_t *calls, uint64_t medians_ns[COLL_PCCL_NUM_SERVERS])
+{
+    const uint64_t means_ns[COLL_PCCL_NUM_SERVERS] = {planned_ns, 0, previous_ns};
+    return run_all(means_ns, noise_percent, seed, calls, medians_ns);
 }
 
 static void test_the_faster_wins(void **state)
@@ -95,20 +106,73 @@ static void test_bounded(void **state)
     assert_int_equal(calls, 6);
 }
 
-/* Each side meets every second place of an application's cycle as often as the other. */
+/* Of three the fastest, whatever their order; if it is hardly faster, the plan before the frugal one, and what was there
+ * before either. */
+static void test_three(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t means_ns[COLL_PCCL_NUM_SERVERS];
+        enum coll_pccl_server winner;
+    } cases[] = {
+        {{5000, 4000, 6000}, COLL_PCCL_FRUGAL},    {{4000, 5000, 6000}, COLL_PCCL_PLANNED},
+        {{6000, 5000, 4000}, COLL_PCCL_PREVIOUS},  {{6000, 4000, 5000}, COLL_PCCL_FRUGAL},
+        {{900, 30000, 2000}, COLL_PCCL_PLANNED},   {{30000, 900, 2000}, COLL_PCCL_FRUGAL},
+        {{30000, 40000, 900}, COLL_PCCL_PREVIOUS}, {{100000, 99000, 200000}, COLL_PCCL_PLANNED},
+        {{200000, 99000, 100000}, COLL_PCCL_PREVIOUS}, {{7000000, 1000000, 1100000}, COLL_PCCL_FRUGAL},
+    };
+    uint64_t medians_ns[COLL_PCCL_NUM_SERVERS];
+    uint32_t calls;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (uint32_t noise = 0; noise <= 2; noise += 2) {
+            assert_int_equal(run_all(cases[i].means_ns, noise, i + 1, &calls, medians_ns), cases[i].winner);
+        }
+        run_all(cases[i].means_ns, 0, 1, &calls, medians_ns);
+        assert_memory_equal(medians_ns, cases[i].means_ns, sizeof medians_ns);
+    }
+}
+
+/* Whoever has no chance is not called again; the others go on by themselves. */
+static void test_who_stays(void **state)
+{
+    (void)state;
+    static const uint64_t means_ns[][COLL_PCCL_NUM_SERVERS] = {
+        {1000, 9000, 1005}, {9000, 1005, 1000}, {1000, 1005, 9000}, {1000, 1005, 1010}, {1000, 5000, 9000}};
+    static const uint32_t calls_needed[] = {3 + 12 + 2 * 28, 3 + 12 + 2 * 28, 3 + 12 + 2 * 28, 3 + 96, 3 + 12};
+    uint64_t medians_ns[COLL_PCCL_NUM_SERVERS];
+    uint32_t calls;
+    for (size_t i = 0; i < sizeof calls_needed / sizeof *calls_needed; i++) {
+        run_all(means_ns[i], 0, 1, &calls, medians_ns);
+        assert_int_equal(calls, calls_needed[i]);
+    }
+}
+
+/* Each side meets every place of an application's cycle about as often as the others. */
 static void test_fair_turns(void **state)
 {
     (void)state;
-    for (uint32_t period = 1; period <= 4; period *= 2) {
-        struct coll_pccl_contest contest = {.octave = OCTAVE};
-        uint32_t counts[4][COLL_PCCL_NUM_SERVERS] = {{0}};
-        while (contest.calls < COLL_PCCL_CONTEST_WARM_UPS + COLL_PCCL_CONTEST_SAMPLES) {
-            counts[contest.calls % period][coll_pccl_contest_turn(&contest)]++;
-            coll_pccl_contest_note(&contest, 1, OCTAVE);
-        }
-        for (uint32_t place = 0; place < period; place++) {
-            int difference = (int)counts[place][COLL_PCCL_PLANNED] - (int)counts[place][COLL_PCCL_PREVIOUS];
-            assert_in_range(difference + 1, 0, 2);
+    for (uint32_t num_sides = 2; num_sides <= 3; num_sides++) {
+        for (uint32_t period = 1; period <= 4; period++) {
+            int unfair = 5; /* calls */
+            struct coll_pccl_contest contest;
+            int counts[4][COLL_PCCL_NUM_SERVERS] = {{0}};
+            uint64_t medians_ns[COLL_PCCL_NUM_SERVERS];
+            coll_pccl_contest_begin(&contest, OCTAVE);
+            if (num_sides == 3) {
+                coll_pccl_contest_admit(&contest);
+            }
+            for (uint32_t call = 0; call < num_sides * (1 + COLL_PCCL_CONTEST_LAST_MEETING); call++) {
+                counts[call % period][coll_pccl_contest_turn(&contest)]++;
+                if (coll_pccl_contest_note(&contest, 1, OCTAVE)) {
+                    coll_pccl_contest_judge(&contest, medians_ns);
+                }
+            }
+            for (uint32_t place = 0; place < period; place++) {
+                for (uint32_t side = 1; side < num_sides; side++) {
+                    int difference = counts[place][contest.sides[side]] - counts[place][contest.sides[0]];
+                    assert_in_range(difference + unfair, 0, 2 * unfair);
+                }
+            }
         }
     }
 }
@@ -118,8 +182,9 @@ static void test_mixed_sizes(void **state)
 {
     (void)state;
     for (uint32_t every = 4; every <= 64; every *= 2) {
-        struct coll_pccl_contest contest = {.octave = OCTAVE};
+        struct coll_pccl_contest contest;
         uint64_t medians_ns[COLL_PCCL_NUM_SERVERS];
+        coll_pccl_contest_begin(&contest, OCTAVE);
         enum coll_pccl_server winner = COLL_PCCL_UNDECIDED;
         while (winner == COLL_PCCL_UNDECIDED) {
             bool is_planned = coll_pccl_contest_turn(&contest) == COLL_PCCL_PLANNED;
@@ -137,7 +202,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_faster_wins), cmocka_unit_test(test_ties),        cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_bounded),         cmocka_unit_test(test_fair_turns), cmocka_unit_test(test_mixed_sizes),
+        cmocka_unit_test(test_bounded),         cmocka_unit_test(test_three),      cmocka_unit_test(test_who_stays),
+        cmocka_unit_test(test_fair_turns),      cmocka_unit_test(test_mixed_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
