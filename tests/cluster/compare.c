@@ -1,22 +1,21 @@
-/* Times collectives over pccl, Open MPI's default, and the default's algorithms
- * forced one by one, call by call in turn, in one launch on a cluster of
- * network.sh; checks the data; reads how many bytes crossed each link. Prints
- * CSV, a row per collective, size and variant:
+/* Times collectives over pccl, Open MPI's default, and the default's algorithms forced one by one, call by call in turn,
+ * in one launch on a cluster of network.sh; checks the data; reads how many bytes crossed each link. Prints CSV, a row per
+ * collective, size and variant:
  *   LABEL,collective,bytes,variant,calls,median_us,min_us,max_us,busiest_link,busiest_bytes,total_bytes,wrong
- * A time is that from the first rank's start to the last one's end. A forced
- * algorithm that is far behind the best so far is not called again: its row has
- * few calls.
+ * A time is that from the first rank's start to the last one's end. A forced algorithm that is far behind the best so far
+ * is not called again: its row has few calls.
  *
- *   compare [-f] [-n CALLS] [-l LABEL] [-g COLORS] [-k COMMAND] -m FILE
- * COLLECTIVE:SIZE,SIZE... ...
+ *   compare [-f] [-n CALLS] [-l LABEL] [-g COLORS] [-k COMMAND] -m FILE COLLECTIVE:SIZE,SIZE... ...
  *
- * -f  the forced algorithms too; -x: pccl only   -n  how many timed calls of
- * each variant, at least (default 5) -l  what each row begins with -g  colour
- * of each rank, with commas between; equal ones form a group, and all -k prints
- * "LINK BYTES" for all links           groups call at once; x: the rank takes
- * no part -m  a file that no launch has used, for the meetings -w  calls before
- * the timed ones (default 1) -t  seconds after which a single call has failed
- * (default 60) */
+ * -f  the forced algorithms too; -x: pccl only
+ * -n  how many timed calls of each variant, at least (default 5)
+ * -l  what each row begins with
+ * -g  colour of each rank, with commas between; equal ones form a group, and all groups call at once; x: the rank takes
+ *     no part
+ * -k  prints "LINK BYTES" for all links
+ * -m  a file that no launch has used, for the meetings
+ * -w  calls before the timed ones (default 1)
+ * -t  seconds after which a single call has failed (default 60) */
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,15 +28,12 @@
 #include "variants.h"
 
 #define MAX_CALLS 41
-#define ENOUGH_NS                                                                                                      \
-    300000000 /* short calls are repeated until they have taken this long, or                                          \
-                 MAX_CALLS times */
+#define ENOUGH_NS 300000000 /* short calls are repeated until they have taken this long, or MAX_CALLS times */
 #define MAX_LINKS 4096
 #define FAR_BEHIND 1.3
-#define FIRST_CALLS                                                                                                    \
-    3 /* after which it is told who is far behind, by the shortest; one if that                                        \
-         takes long */
+#define FIRST_CALLS 3 /* after which it is told who is far behind, by the shortest; one if that takes long */
 #define LONG_NS 100000000
+#define ACKNOWLEDGED_US 60000 /* hosts acknowledge what nothing answers after 40 ms at the latest */
 
 static struct {
     enum variants_wanted wanted;
@@ -76,9 +72,7 @@ static bool takes_part(void)
     return color >= 0;
 }
 
-/* --- one call
- * ------------------------------------------------------------------------------------------------------
- */
+/* --- one call ----------------------------------------------------------------------------------------------------- */
 
 static int64_t all_wrong(const struct variant *variant, struct bench_case *c)
 {
@@ -116,9 +110,7 @@ static int64_t time_call(const struct variant *variant, const struct bench_case 
     return end - start;
 }
 
-/* --- bytes on links
- * --------------------------------------------------------------------------------------------------
- */
+/* --- bytes on links ----------------------------------------------------------------------------------------------- */
 
 static void read_counters(struct counters *counters)
 {
@@ -139,11 +131,12 @@ static void count_bytes(const struct variant *variant, const struct bench_case *
 {
     static struct counters before, after;
     if (rank == 0) {
+        usleep(ACKNOWLEDGED_US);
         read_counters(&before);
     }
     time_call(variant, c);
     if (rank == 0) {
-        usleep(20000); /* the last acknowledgements are part of it */
+        usleep(ACKNOWLEDGED_US); /* the last acknowledgements are part of it */
         read_counters(&after);
     }
     meeting_wait(meeting, num_ranks);
@@ -157,9 +150,7 @@ static void count_bytes(const struct variant *variant, const struct bench_case *
     }
 }
 
-/* --- one collective and size
- * ---------------------------------------------------------------------------------------
- */
+/* --- one collective and size -------------------------------------------------------------------------------------- */
 
 static int compare_times(const void *left, const void *right)
 {
@@ -196,8 +187,8 @@ static void print_row(const char *collective, size_t bytes, const struct variant
     fflush(stdout);
 }
 
-/* Which variants are called again after the first calls of each, as bits, and
- * how often. pccl and the default always are. */
+/* Which variants are called again after the first calls of each, as bits, and how often. pccl and the default always
+ * are. */
 static int64_t choose(const struct times *times, int count, int *calls)
 {
     int64_t best = INT64_MAX, going_on = 0;
@@ -214,13 +205,30 @@ static int64_t choose(const struct times *times, int count, int *calls)
     return going_on;
 }
 
-/* One more call of each variant that is among `chosen`, beginning with another
- * one each time. */
+/* The next number after `step`, round the end, by which one comes by all of `count` variants. */
+static int next_step(int step, int count)
+{
+    int a, b;
+    do {
+        step = step % count + 1;
+        for (a = count, b = step; b != 0;) {
+            int rest = a % b;
+            a = b;
+            b = rest;
+        }
+    } while (a != 1);
+    return step;
+}
+
+/* One more call of each variant that is among `chosen`, beginning with another one each time, and in another order: what
+ * the one before leaves behind on links and processors is not always the same one's. */
 static void call_in_turn(const struct variant *variants, int count, const struct bench_case *c, struct times *times,
                          int64_t chosen, int call)
 {
+    static int step;
+    step = next_step(step, count);
     for (int turn = 0; turn < count; turn++) {
-        int i = (turn + call) % count;
+        int i = (turn * step + call) % count;
         if (chosen >> i & 1) {
             times[i].ns[times[i].count++] = time_call(&variants[i], c);
         }
@@ -258,6 +266,7 @@ static int run_case(const struct bench_collective *collective, size_t bytes, con
     for (int i = 0; i < count; i++) {
         for (int call = 0; call < (i == 0 ? options.warm_up : 1); call++) {
             alarm((unsigned)options.limit_s);
+            meeting_start(meeting, num_ranks); /* links are as rested as before timed calls */
             times[i].wrong += all_wrong(&variants[i], &c);
         }
     }
@@ -275,9 +284,7 @@ static int run_case(const struct bench_collective *collective, size_t bytes, con
     return failures;
 }
 
-/* --- the command line
- * ----------------------------------------------------------------------------------------------
- */
+/* --- the command line --------------------------------------------------------------------------------------------- */
 
 static const struct bench_collective *find_collective(const char *name)
 {

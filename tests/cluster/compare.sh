@@ -5,7 +5,7 @@
 #   compare.sh [-f|-x] [-c] [-m CALLS] [-o ORDER] [-g NAME=COLORS] [-n CALLS] [-p MCA-OPTIONS] KIND FILE.csv
 #              COLLECTIVE:SIZE,...
 # -f: the forced algorithms too; -x: pccl alone; -c: the fabric is calibrated first, else its costs are rough guesses.
-# -m: as users get it, with coll_pccl_select measure, timed after so many calls (it decides within 66); else pccl
+# -m: as users get it, with coll_pccl_select measure, timed after so many calls (it decides within 99); else pccl
 # serves every call.
 # KIND: star, tree, torus or mesh. ORDER: natural, or a seed: hosts in random order. NAME=COLORS: see -g of compare.c.
 # PCCL_BUILD: a build of pccl. CLUSTER_RATE_MBIT: of each link, default 10.

@@ -1,10 +1,7 @@
-/* A shared library to preload into ranks that share few processors: waiting
- * ranks call sched_yield() in a loop, which keeps the processors busy without
- * bringing any message nearer. Here sched_yield() sleeps until the network's
- * event loop has something to read, one millisecond at most; but not right
- * after the loop has taken something in, since Open MPI yields then too, before
- * it looks whether that was what it waits for. Changes times of waiting, never
- * results. */
+/* A shared library to preload into ranks that share few processors: waiting ranks call sched_yield() in a loop, which
+ * keeps the processors busy without bringing any message nearer. Here sched_yield() sleeps until the network's event loop
+ * has something to read, one millisecond at most; but not right after the loop has taken something in, since Open MPI
+ * yields then too, before it looks whether that was what it waits for. Changes times of waiting, never results. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <poll.h>
@@ -15,8 +12,7 @@
 
 #define MAX_LOOPS 8
 
-static _Atomic int loops[MAX_LOOPS]; /* descriptor + 1 of every epoll instance
-                                        of the process */
+static _Atomic int loops[MAX_LOOPS]; /* descriptor + 1 of every epoll instance of the process */
 static _Atomic unsigned num_loops;
 static _Thread_local bool has_taken_in; /* since this thread yielded last */
 
