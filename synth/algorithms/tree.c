@@ -2,6 +2,7 @@
 #include "algorithms/tree.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
@@ -84,31 +85,31 @@ static void lay_ordered(struct growth *growth, enum pccl__shape shape, uint32_t 
     lay(growth, shape, root + 1, rank_at, scratch);
 }
 
-/* Links on the way from a position to the next. */
-static uint32_t gap_after(const struct growth *growth, const uint32_t *rank_at)
+/* Links on the way from each position to the next. */
+static void measure_gaps(const struct growth *growth, const uint32_t *rank_at, uint32_t *gaps)
 {
-    const struct pccl__route *route = pccl__route(growth->problem, rank_at[0], rank_at[1]);
-    return route != NULL ? route->num_links : PCCL_NONE;
+    for (uint32_t v = 0; v + 1 < growth->tree->num_ranks; v++) {
+        const struct pccl__route *route = pccl__route(growth->problem, rank_at[v], rank_at[v + 1]);
+        gaps[v] = route != NULL ? route->num_links : PCCL_NONE;
+    }
 }
 
 /* The widest gap between neighbours, or 0 if all are alike. */
-static uint32_t find_widest_gap(const struct growth *growth, const uint32_t *rank_at, uint32_t count)
+static uint32_t find_widest(const uint32_t *gaps, uint32_t count)
 {
     uint32_t widest = 0, narrowest = PCCL_NONE;
     for (uint32_t v = 0; v + 1 < count; v++) {
-        uint32_t gap = gap_after(growth, rank_at + v);
-        widest = gap > widest ? gap : widest;
-        narrowest = gap < narrowest ? gap : narrowest;
+        widest = gaps[v] > widest ? gaps[v] : widest;
+        narrowest = gaps[v] < narrowest ? gaps[v] : narrowest;
     }
     return narrowest < widest ? widest : 0;
 }
 
 /* The end of the run that begins at `first`: the next one is a widest gap away. */
-static uint32_t end_of_run(const struct growth *growth, const uint32_t *rank_at, uint32_t first, uint32_t count,
-                           uint32_t widest)
+static uint32_t end_of_run(const uint32_t *gaps, uint32_t count, uint32_t widest, uint32_t first)
 {
     uint32_t end = first + 1;
-    while (end < count && gap_after(growth, rank_at + end - 1) < widest) {
+    while (end < count && gaps[end - 1] < widest) {
         end++;
     }
     return end;
@@ -133,34 +134,36 @@ static void rotate(uint32_t *ranks, uint32_t count, uint32_t turn)
 
 /* Turns positions so that the one at `place` comes first. Runs of near neighbours (below one switch, in one row of a
  * torus) stay whole: they change places, and each is turned inside as far as that of `place`. So a network that looks
- * alike from everywhere does so from position 0 on whichever root is there. */
-static void turn(const struct growth *growth, uint32_t *rank_at, uint32_t count, uint32_t place)
+ * alike from everywhere does so from position 0 on whichever root is there. gaps: [count - 1] between positions. */
+static void turn(uint32_t *rank_at, const uint32_t *gaps, uint32_t count, uint32_t place)
 {
-    uint32_t widest = find_widest_gap(growth, rank_at, count), first = 0, end;
+    uint32_t widest = find_widest(gaps, count), first = 0, end;
     if (widest == 0) {
         rotate(rank_at, count, place);
         return;
     }
-    while ((end = end_of_run(growth, rank_at, first, count, widest)) <= place) {
+    while ((end = end_of_run(gaps, count, widest, first)) <= place) {
         first = end;
     }
     for (uint32_t start = 0; start < count; start = end) {
-        end = end_of_run(growth, rank_at, start, count, widest);
-        turn(growth, rank_at + start, end - start, (place - first) % (end - start));
+        end = end_of_run(gaps, count, widest, start);
+        turn(rank_at + start, gaps + start, end - start, (place - first) % (end - start));
     }
     rotate(rank_at, count, first);
 }
 
-/* Positions in the given order, but the root first. */
-static void place_from_root(const struct growth *growth, const uint32_t *order, uint32_t *rank_at)
+/* Positions in the given order, but the root first. scratch: [num_ranks], zero before and after. */
+static void place_from_root(const struct growth *growth, const uint32_t *order, uint32_t *rank_at, uint32_t *scratch)
 {
-    uint32_t place = 0;
-    for (uint32_t v = 0; v < growth->tree->num_ranks; v++) {
+    uint32_t n = growth->tree->num_ranks, place = 0;
+    for (uint32_t v = 0; v < n; v++) {
         rank_at[v] = order != NULL ? order[v] : v;
         place = rank_at[v] == growth->tree->root ? v : place;
     }
     if (place > 0) {
-        turn(growth, rank_at, growth->tree->num_ranks, place);
+        measure_gaps(growth, rank_at, scratch);
+        turn(rank_at, scratch, n, place);
+        memset(scratch, 0, n * sizeof *scratch);
     }
 }
 
@@ -313,7 +316,7 @@ static int grow(struct growth *growth, enum pccl__shape shape, const uint32_t *o
         if (shape == PCCL__SPANNING) {
             return lay_spanning(growth, rank_at, rest, error);
         }
-        place_from_root(growth, order, rank_at);
+        place_from_root(growth, order, rank_at, rest);
         return lay_bine(growth, rank_at, rest, error);
     }
     if (growth->problem->reproducible && shape == PCCL__BINOMIAL) {
@@ -321,7 +324,7 @@ static int grow(struct growth *growth, enum pccl__shape shape, const uint32_t *o
     } else if (growth->problem->ordered) {
         lay_ordered(growth, shape, rank_at, rest);
     } else {
-        place_from_root(growth, order, rank_at);
+        place_from_root(growth, order, rank_at, rest);
         lay(growth, shape, tree->num_ranks, rank_at, rest);
     }
     return 0;
