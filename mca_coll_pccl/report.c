@@ -152,25 +152,45 @@ static const char *verdict(const struct pccl_candidate *candidate, int64_t best_
     return candidate->makespan_ps == best_ps ? "as fast in the model" : candidate->rejection;
 }
 
+static int compare_candidates(const void *left, const void *right)
+{
+    const struct pccl_candidate *a = *(const struct pccl_candidate *const *)left;
+    const struct pccl_candidate *b = *(const struct pccl_candidate *const *)right;
+    bool a_chosen = !a->rejection[0], b_chosen = !b->rejection[0];
+    if (a->makespan_ps != b->makespan_ps) {
+        return a->makespan_ps < b->makespan_ps ? -1 : 1;
+    }
+    return a_chosen != b_chosen ? b_chosen - a_chosen : (a > b) - (a < b);
+}
+
+/* Those that were made, the fastest first; of the others how many there are. */
 void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct coll_pccl_key *key,
                                  const struct pccl_result *result)
 {
-    if (key->rank != 0) {
+    char subject[160], size[32], time[32];
+    uint32_t num_made = 0;
+    const struct pccl_candidate **made = calloc(result->num_candidates + 1, sizeof(const struct pccl_candidate *));
+    if (key->rank != 0 || !made) {
+        free(made);
         return;
     }
-    char subject[160], size[32], time[32];
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        if (result->candidates[i].makespan_ps >= 0) {
+            made[num_made++] = &result->candidates[i];
+        }
+    }
+    qsort(made, num_made, sizeof made[0], compare_candidates);
     print_subject(subject, comm, pccl_collective_name(key->collective));
     print_bytes(size, key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band));
-    opal_output(coll_pccl_output, "%s: %u candidate%s for a size of %s", subject, result->num_candidates,
-                plural(result->num_candidates), size);
-    for (uint32_t i = 0; i < result->num_candidates; i++) {
-        const struct pccl_candidate *candidate = &result->candidates[i];
-        print_time(time, candidate->makespan_ps < 0 ? 0 : candidate->makespan_ps);
+    opal_output(coll_pccl_output, "%s: %u candidate%s for a size of %s%s, %u made", subject, result->num_candidates,
+                plural(result->num_candidates), size, key->frugal ? ", with few messages" : "", num_made);
+    for (uint32_t i = 0; i < num_made; i++) {
+        print_time(time, made[i]->makespan_ps);
         opal_output(coll_pccl_output, "id %lu: %s, %s: %-24s %3u piece%s  %12s  %s", COLL_PCCL_COMM_ID(comm),
-                    pccl_collective_name(key->collective), size, candidate->method, candidate->pieces,
-                    candidate->pieces == 1 ? " " : "s", candidate->makespan_ps < 0 ? "-" : time,
-                    verdict(candidate, result->makespan_ps));
+                    pccl_collective_name(key->collective), size, made[i]->method, made[i]->pieces,
+                    made[i]->pieces == 1 ? " " : "s", time, verdict(made[i], result->makespan_ps));
     }
+    free(made);
 }
 
 void coll_pccl_report_message(const struct coll_pccl_execution *execution, uint32_t index)
