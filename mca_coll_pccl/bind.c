@@ -437,6 +437,20 @@ static int reserve_requests(struct coll_pccl_execution *execution, size_t parts)
     return OMPI_SUCCESS;
 }
 
+/* Copies are resolved here, not in each run: in small calls they are half of the work. */
+static void set_copies(struct coll_pccl_execution *execution)
+{
+    const struct pccl_program *program = execution->plan->program;
+    for (uint32_t i = 0; i < program->num_operations && execution->plan->num_local > 0; i++) {
+        const struct pccl_operation *operation = &program->operations[i];
+        if (coll_pccl_is_single_copy(operation)) {
+            struct coll_pccl_message *copy = &execution->messages[i];
+            copy->address = coll_pccl_operand(execution, operation->first_slot, &copy->units);
+            copy->target = coll_pccl_operand(execution, operation->first_slot + 1, &copy->units);
+        }
+    }
+}
+
 static int set_messages(struct coll_pccl_execution *execution)
 {
     const struct coll_pccl_plan *plan = execution->plan;
@@ -450,6 +464,7 @@ static int set_messages(struct coll_pccl_execution *execution)
             most_units = execution->messages[index].units > most_units ? execution->messages[index].units : most_units;
         }
     }
+    set_copies(execution);
     execution->in_order = !plan->sends_early && most_parts == 1 && most_units * execution->unit_bytes <= IN_ORDER_BYTES;
     int status = reserve_requests(execution, most_parts);
     if (status != OMPI_SUCCESS || staged_bytes == 0) {
@@ -471,11 +486,14 @@ static int set_messages(struct coll_pccl_execution *execution)
  * operators can not. Arrays can: they are compared with copies. */
 static bool is_lasting(const struct coll_pccl_side *side)
 {
-    bool lasting = side->blocks == 0 || (!side->places && !side->peers);
-    for (uint32_t i = 0; i < side->blocks && lasting && side->types; i++) {
-        lasting = block_count(side, i) == 0 || ompi_datatype_is_predefined(side->types[i]);
+    bool lasting = true;
+    if (!side->types && !side->peers) {
+        return side->blocks == 0 || ompi_datatype_is_predefined(side->type);
     }
-    return lasting && (side->blocks == 0 || side->types || ompi_datatype_is_predefined(side->type));
+    for (uint32_t i = 0; i < side->blocks && lasting; i++) {
+        lasting = block_count(side, i) == 0 || ompi_datatype_is_predefined(block_type(side, i));
+    }
+    return lasting;
 }
 
 static bool is_repeatable(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
@@ -485,20 +503,40 @@ static bool is_repeatable(const struct coll_pccl_execution *execution, const str
            !needs_private_output(execution) && (!call->op || ompi_op_is_intrinsic(call->op));
 }
 
-static bool is_equal(const void *kept, const void *given, size_t bytes)
+/* Whether the side has copies of these displacements and datatypes, where they may be read: among neighbours not what
+ * belongs to MPI_PROC_NULL. */
+static __attribute__((noinline)) bool has_blocks(const struct coll_pccl_side *side, const int *counts,
+                                                 const int *displs, const MPI_Aint *places,
+                                                 struct ompi_datatype_t *const *types)
 {
-    return !kept || !given ? kept == given : memcmp(kept, given, bytes) == 0;
+    bool equal = true;
+    for (uint32_t i = 0; i < side->blocks && equal; i++) {
+        bool is_nowhere = side->peers && side->peers[i] == MPI_PROC_NULL;
+        equal = is_nowhere || (side->counts[i] == counts[i] && (!displs || side->displs[i] == displs[i]) &&
+                               (!places || side->places[i] == places[i]) && (!types || side->types[i] == types[i]));
+    }
+    return equal;
 }
 
-/* Whether counts, displacements and datatypes are those that the side has copies of. */
-static bool has_arrays(const struct coll_pccl_side *side, const int *counts, const int *displs,
-                       struct ompi_datatype_t *const *types)
+/* Whether the arrays are those that the side has copies of. Sides of calls of one kind have arrays or have none alike.
+ */
+static inline bool has_arrays(const struct coll_pccl_side *side, const int *counts, const int *displs,
+                              const MPI_Aint *places, struct ompi_datatype_t *const *types)
 {
-    uint32_t blocks = side->blocks;
-    return blocks == 0 ||
-           (is_equal(side->counts, counts, blocks * sizeof *counts) &&
-            is_equal(side->displs, displs, blocks * sizeof *displs) &&
-            is_equal(side->types, types, blocks * sizeof *types));
+    if (!side->counts) {
+        return true;
+    }
+    if (!side->displs != !displs) {
+        return false;
+    }
+    if (side->peers || types || !displs) {
+        return has_blocks(side, counts, displs, places, types);
+    }
+    unsigned difference = 0; /* few elements as a rule: not worth calling memcmp */
+    for (uint32_t i = 0; i < side->blocks; i++) {
+        difference |= (unsigned)(side->counts[i] ^ counts[i]) | (unsigned)(side->displs[i] ^ displs[i]);
+    }
+    return difference == 0;
 }
 
 static bool is_bound_to(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
@@ -508,15 +546,15 @@ static bool is_bound_to(const struct coll_pccl_execution *execution, const struc
            bound->send_count == call->send_count && bound->receive_count == call->receive_count &&
            bound->send_type == call->send_type && bound->receive_type == call->receive_type && bound->op == call->op &&
            bound->kind == call->kind &&
-           has_arrays(&execution->view.input, call->send_counts, call->send_displs, call->send_types) &&
-           has_arrays(&execution->view.output, call->receive_counts, call->receive_displs, call->receive_types);
+           has_arrays(&execution->view.input, call->send_counts, call->send_displs, call->send_places,
+                      call->send_types) &&
+           has_arrays(&execution->view.output, call->receive_counts, call->receive_displs, call->receive_places,
+                      call->receive_types);
 }
 
-int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
+/* Not inline: coll_pccl_bind, which seldom comes here, then needs no stack. */
+static __attribute__((noinline)) int bind_anew(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
 {
-    if (is_bound_to(execution, call)) {
-        return OMPI_SUCCESS;
-    }
     set_units(execution, call);
     const struct coll_pccl_key *key = &execution->plan->key;
     coll_pccl_view_make(call, key->rank, key->num_ranks, key->neighborhood, &execution->view);
@@ -531,23 +569,22 @@ int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl
     return status;
 }
 
-int coll_pccl_load(struct coll_pccl_execution *execution)
+int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
 {
-    const struct coll_pccl_view *view = &execution->view;
-    if (execution->take_input) {
-        return take_blocks(execution, &view->input, &execution->areas[PCCL_INPUT], 0, view->input.blocks);
-    }
-    if (execution->take_block) {
-        return take_blocks(execution, &view->output, &execution->areas[PCCL_OUTPUT], view->block, 1);
-    }
-    return OMPI_SUCCESS;
+    return is_bound_to(execution, call) ? OMPI_SUCCESS : bind_anew(execution, call);
 }
 
-int coll_pccl_unload(struct coll_pccl_execution *execution)
+int coll_pccl_load_private(struct coll_pccl_execution *execution)
 {
-    return execution->bring_output
-               ? bring_blocks(execution, &execution->view.output, &execution->areas[PCCL_OUTPUT])
-               : OMPI_SUCCESS;
+    const struct coll_pccl_view *view = &execution->view;
+    return execution->take_input
+               ? take_blocks(execution, &view->input, &execution->areas[PCCL_INPUT], 0, view->input.blocks)
+               : take_blocks(execution, &view->output, &execution->areas[PCCL_OUTPUT], view->block, 1);
+}
+
+int coll_pccl_unload_private(struct coll_pccl_execution *execution)
+{
+    return bring_blocks(execution, &execution->view.output, &execution->areas[PCCL_OUTPUT]);
 }
 
 /* --- staged messages ----------------------------------------------------------------------------------------- */

@@ -66,8 +66,10 @@ struct coll_pccl_group {
     struct coll_pccl_recent {
         uint64_t key; /* packed by plan.c; 0 = empty */
         uint64_t generation;
-        uint32_t place;                     /* in the cache of plans */
-    } recent[COLL_PCCL_NUM_KINDS];          /* the last plan of each collective */
+        uint32_t place; /* in the cache of plans */
+        bool settled;   /* the last blocking call was served by it: what has been decided for that holds for another
+                           call with this key */
+    } recent[COLL_PCCL_NUM_KINDS]; /* the last plan of each collective */
     struct coll_pccl_agreed {
         uint64_t name;   /* coll_pccl_plan_name; 0 = empty */
         uint64_t digest; /* see coll_pccl_archive_agreed */

@@ -63,44 +63,28 @@ void coll_pccl_execution_free(struct coll_pccl_execution *execution)
     free(execution);
 }
 
-struct coll_pccl_execution *coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct coll_pccl_execution *idle,
-                                                        struct ompi_communicator_t *comm, int tag)
+struct coll_pccl_execution *coll_pccl_execution_create(struct coll_pccl_plan *plan)
 {
-    struct coll_pccl_execution *execution = idle ? idle : create(plan);
+    struct coll_pccl_execution *execution = create(plan);
     if (!execution) {
         coll_pccl_plan_release(plan, NULL);
-        return NULL;
     }
-    execution->comm = comm;
-    execution->tag = tag;
-    execution->error = OMPI_SUCCESS;
     return execution;
 }
 
-void coll_pccl_execution_return(struct coll_pccl_execution *execution)
+void coll_pccl_execution_tidy(struct coll_pccl_execution *execution)
 {
-    if (execution->buffer.bytes > 0 || execution->staging.bytes > 0) {
-        bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
-        trimmed |= coll_pccl_buffer_trim(&execution->staging);
-        execution->repeatable &= !trimmed;
-    }
-    if (execution->operand.bytes > 0) {
-        coll_pccl_buffer_trim(&execution->operand);
-    }
+    bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
+    trimmed |= coll_pccl_buffer_trim(&execution->staging);
+    execution->repeatable &= !trimmed;
+    coll_pccl_buffer_trim(&execution->operand);
     if (execution->keeps) {
         coll_pccl_let_go(execution);
     }
-    coll_pccl_plan_release(execution->plan, execution);
 }
 
-int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status)
+int coll_pccl_execution_fail(struct coll_pccl_execution *execution, int status)
 {
-    status = status == OMPI_SUCCESS ? execution->error : status;
-    status = status == OMPI_SUCCESS ? coll_pccl_unload(execution) : status;
-    if (status == OMPI_SUCCESS) {
-        coll_pccl_execution_return(execution);
-        return OMPI_SUCCESS;
-    }
     if (execution->keeps) {
         coll_pccl_let_go(execution);
     }
@@ -265,7 +249,7 @@ static void post_ready(struct coll_pccl_execution *execution, uint32_t kind)
 
 static void run_local(struct coll_pccl_execution *execution, uint32_t index)
 {
-    int status = coll_pccl_local_run(execution, &execution->plan->program->operations[index]);
+    int status = coll_pccl_local_run(execution, index);
     if (status != OMPI_SUCCESS) {
         execution->error = status;
         return;
@@ -356,13 +340,13 @@ static int finish_receive(struct coll_pccl_execution *execution, uint32_t index)
     return execution->messages[index].staged ? coll_pccl_scatter_staged(execution, index) : OMPI_SUCCESS;
 }
 
-/* One operation; a message may stay under way, a receive only if it may not wait. */
+/* One operation; a message may stay under way, the last one and a receive only if it may not wait. */
 static int run_one(struct coll_pccl_execution *execution, uint32_t index, bool may_wait)
 {
     const struct pccl_operation *operation = &execution->plan->program->operations[index];
     const struct coll_pccl_message *message = &execution->messages[index];
     if (operation->kind > PCCL_OP_RECEIVE) {
-        return coll_pccl_local_run(execution, operation);
+        return coll_pccl_local_run(execution, index);
     }
     if (is_skipped(operation, message)) {
         return OMPI_SUCCESS;
@@ -370,7 +354,12 @@ static int run_one(struct coll_pccl_execution *execution, uint32_t index, bool m
     int status = OMPI_SUCCESS;
     if (operation->kind == PCCL_OP_SEND) {
         status = message->staged ? coll_pccl_gather_staged(execution, index) : OMPI_SUCCESS;
-        return status == OMPI_SUCCESS ? coll_pccl_transport_post(execution, index) : status;
+        if (status != OMPI_SUCCESS) {
+            return status;
+        }
+        /* Nobody waits for what this rank does after its last message. */
+        return may_wait && index == execution->plan->last_message ? coll_pccl_transport_send(execution, index)
+                                                                  : coll_pccl_transport_post(execution, index);
     }
     status = may_wait ? coll_pccl_transport_receive(execution, index) : coll_pccl_transport_post(execution, index);
     return status == OMPI_SUCCESS && message->pending == 0 ? finish_receive(execution, index) : status;
@@ -466,11 +455,11 @@ void coll_pccl_execution_run(struct coll_pccl_execution *execution)
     if (execution->runs_in_order) {
         run_in_order(execution, true);
     }
-    if (execution->runs_in_order) {
-        execution->error = execution->error ? execution->error : coll_pccl_transport_wait(execution);
-        return;
-    }
-    while (!coll_pccl_execution_progress(execution)) {
-        opal_progress();
+    if (!execution->runs_in_order) {
+        while (!coll_pccl_execution_progress(execution)) {
+            opal_progress();
+        }
+    } else if (execution->num_requests > 0 && !execution->error) {
+        execution->error = coll_pccl_transport_wait(execution);
     }
 }

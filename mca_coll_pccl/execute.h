@@ -32,9 +32,10 @@ struct coll_pccl_area {
     bool present;
 };
 
-/* What an operation of the program sends or receives. */
+/* What an operation of the program sends or receives, or copies if that is one slot. */
 struct coll_pccl_message {
     char *address;
+    char *target; /* of a copy */
     size_t units;
     bool staged;         /* address is in the staging area: the slots are not neighbours in memory */
     ptrdiff_t staged_at; /* where there */
@@ -116,15 +117,34 @@ struct coll_pccl_execution {
     size_t arrays_bytes;
 };
 
+/* Whether an operation is a copy that bind resolves. */
+static inline bool coll_pccl_is_single_copy(const struct pccl_operation *operation)
+{
+    return operation->kind == PCCL_OP_COPY && operation->num_slots == 1;
+}
+
 /* bind.c */
 
 /* Ties the execution to the buffers and sizes of a call. An MPI error code on failure. Does nothing if it is tied to an
  * equal call already. */
 int coll_pccl_bind(struct coll_pccl_execution *execution, const struct coll_pccl_call *call);
+/* Fills the private input, of which there is one. */
+int coll_pccl_load_private(struct coll_pccl_execution *execution);
+/* Brings the private output, of which there is one, where the application wants it. */
+int coll_pccl_unload_private(struct coll_pccl_execution *execution);
+
 /* At the start of each run: packs what must be packed. */
-int coll_pccl_load(struct coll_pccl_execution *execution);
+static inline int coll_pccl_load(struct coll_pccl_execution *execution)
+{
+    return execution->take_input || execution->take_block ? coll_pccl_load_private(execution) : OMPI_SUCCESS;
+}
+
 /* At the end of each run: brings the results where the application wants them. */
-int coll_pccl_unload(struct coll_pccl_execution *execution);
+static inline int coll_pccl_unload(struct coll_pccl_execution *execution)
+{
+    return execution->bring_output ? coll_pccl_unload_private(execution) : OMPI_SUCCESS;
+}
+
 /* Where an operand lies and how many units it has. */
 char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t slot, size_t *units);
 /* Between a staged message and the slots of its operation. */
@@ -143,28 +163,65 @@ void coll_pccl_let_go(struct coll_pccl_execution *execution);
 
 /* execute.c */
 
-/* Makes an execution of the plan ready to be bound, taking over the reference to it: `idle` or, if that is NULL, a new
- * one. NULL when out of memory; then the reference has been given back. */
-struct coll_pccl_execution *coll_pccl_execution_acquire(struct coll_pccl_plan *plan, struct coll_pccl_execution *idle,
-                                                        struct ompi_communicator_t *comm, int tag);
+/* An execution of the plan, taking over the reference to it. NULL when out of memory; then the reference has been given
+ * back. */
+struct coll_pccl_execution *coll_pccl_execution_create(struct coll_pccl_plan *plan);
+
+/* The same, ready to be bound: `idle` or, if that is NULL, a new one. What comes with each call is inline: in small
+ * calls it is what takes the time. */
+static inline struct coll_pccl_execution *coll_pccl_execution_acquire(struct coll_pccl_plan *plan,
+                                                                      struct coll_pccl_execution *idle,
+                                                                      struct ompi_communicator_t *comm, int tag)
+{
+    struct coll_pccl_execution *execution = idle ? idle : coll_pccl_execution_create(plan);
+    if (execution) {
+        execution->comm = comm;
+        execution->tag = tag;
+        execution->error = OMPI_SUCCESS;
+    }
+    return execution;
+}
+
 /* Starts a run that is continued by coll_pccl_execution_progress. */
 void coll_pccl_execution_start(struct coll_pccl_execution *execution);
 /* Does what can be done now; true when the execution is finished, well or not. */
 bool coll_pccl_execution_progress(struct coll_pccl_execution *execution);
 /* The whole run of a blocking call, from start to finished. */
 void coll_pccl_execution_run(struct coll_pccl_execution *execution);
-/* The end of a finished (or never started) execution: results in place, the execution given back. */
-int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status);
-/* Gives back an execution that is not under way. */
-void coll_pccl_execution_return(struct coll_pccl_execution *execution);
+/* Lets go what an execution that is not under way need not keep until it is used again. */
+void coll_pccl_execution_tidy(struct coll_pccl_execution *execution);
+/* The end of an execution that has failed. Returns status. */
+int coll_pccl_execution_fail(struct coll_pccl_execution *execution, int status);
 void coll_pccl_execution_free(struct coll_pccl_execution *execution);
+
+/* Gives back an execution that is not under way. */
+static inline void coll_pccl_execution_return(struct coll_pccl_execution *execution)
+{
+    if (execution->buffer.bytes > 0 || execution->staging.bytes > 0 || execution->operand.bytes > 0 ||
+        execution->keeps) {
+        coll_pccl_execution_tidy(execution);
+    }
+    coll_pccl_plan_release(execution->plan, execution);
+}
+
+/* The end of a finished (or never started) execution: results in place, the execution given back. */
+static inline int coll_pccl_execution_finish(struct coll_pccl_execution *execution, int status)
+{
+    status = status == OMPI_SUCCESS ? execution->error : status;
+    status = status == OMPI_SUCCESS ? coll_pccl_unload(execution) : status;
+    if (status != OMPI_SUCCESS) {
+        return coll_pccl_execution_fail(execution, status);
+    }
+    coll_pccl_execution_return(execution);
+    return OMPI_SUCCESS;
+}
 
 /* serve.c: what comes before each run of a bound execution: counts, flow control, packing. An MPI error code on
  * failure. */
 int coll_pccl_begin(struct coll_pccl_execution *execution, struct coll_pccl_module *module);
 
 /* local.c: copies and reductions. */
-int coll_pccl_local_run(struct coll_pccl_execution *execution, const struct pccl_operation *operation);
+int coll_pccl_local_run(struct coll_pccl_execution *execution, uint32_t operation);
 /* Copies units; addresses may be equal, else they do not overlap. */
 int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *target, const char *source, size_t units);
 
@@ -177,6 +234,8 @@ int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t ope
 int coll_pccl_transport_continue(struct coll_pccl_execution *execution, uint32_t operation);
 /* Receives the message of an operation, which must fit one request, waiting for it. */
 int coll_pccl_transport_receive(struct coll_pccl_execution *execution, uint32_t operation);
+/* Sends the message of an operation, which must fit one request, waiting until its buffer may be used again. */
+int coll_pccl_transport_send(struct coll_pccl_execution *execution, uint32_t operation);
 /* Waits for all requests of the execution. */
 int coll_pccl_transport_wait(struct coll_pccl_execution *execution);
 /* Takes a request that has completed back from the transport and tells how it ended. */

@@ -18,7 +18,8 @@
 #define FULL_ELEMENTS 64
 #define LARGEST_ELEMENT sizeof(long double _Complex)
 
-int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *target, const char *source, size_t units)
+/* Copies units; addresses may be equal, else they do not overlap. */
+static inline int copy(const struct coll_pccl_execution *execution, char *target, const char *source, size_t units)
 {
     if (target == source || units == 0) {
         return OMPI_SUCCESS;
@@ -30,6 +31,11 @@ int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *targ
     }
     return ompi_datatype_copy_content_same_ddt(execution->datatype, units, target, (char *)source) ? OMPI_ERROR
                                                                                                    : OMPI_SUCCESS;
+}
+
+int coll_pccl_local_copy(const struct coll_pccl_execution *execution, char *target, const char *source, size_t units)
+{
+    return copy(execution, target, source, units);
 }
 
 static size_t block_elements(const struct coll_pccl_execution *execution, size_t units)
@@ -126,7 +132,9 @@ static int reduce(struct coll_pccl_execution *execution, char *target, char *lef
     return OMPI_SUCCESS;
 }
 
-int coll_pccl_local_run(struct coll_pccl_execution *execution, const struct pccl_operation *operation)
+/* Any number of copies or reductions. */
+static __attribute__((noinline)) int run_slots(struct coll_pccl_execution *execution,
+                                               const struct pccl_operation *operation)
 {
     uint32_t n = operation->num_slots;
     int status = OMPI_SUCCESS;
@@ -136,11 +144,20 @@ int coll_pccl_local_run(struct coll_pccl_execution *execution, const struct pccl
         char *first = coll_pccl_operand(execution, slot, &units);
         char *second = coll_pccl_operand(execution, slot + n, &units);
         if (operation->kind == PCCL_OP_COPY) {
-            status = coll_pccl_local_copy(execution, second, first, units);
+            status = copy(execution, second, first, units);
         } else {
             char *target = coll_pccl_operand(execution, slot + 2 * n, &units);
             status = reduce(execution, target, first, second, units);
         }
     }
     return status;
+}
+
+int coll_pccl_local_run(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct pccl_operation *operation = &execution->plan->program->operations[index];
+    const struct coll_pccl_message *message = &execution->messages[index];
+    return coll_pccl_is_single_copy(operation)
+               ? copy(execution, message->target, message->address, message->units)
+               : run_slots(execution, operation);
 }

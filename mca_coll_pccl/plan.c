@@ -15,21 +15,6 @@
 #define FRUGAL_RANKS 1024  /* the largest group with frugal plans */
 #define FRUGAL_RATIO 6     /* a frugal plan may be so many times slower in the model */
 #define SMALLEST_BYTES 8   /* of a block in the smallest band, for frugal plans: one number, as most such calls have */
-#define PRIVATE_SIZES_BAND 12 /* where ranks do not know each other's sizes, all must still pick one plan */
-
-uint32_t coll_pccl_band_of(const struct coll_pccl_call *call)
-{
-    if (coll_pccl_collectives[call->kind].sizes_private) {
-        return PRIVATE_SIZES_BAND;
-    }
-    return coll_pccl_octave_band(call->block_bytes);
-}
-
-uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call)
-{
-    return (uint64_t)(uint32_t)call->root << 32 | (uint64_t)call->kind << 16 | (uint32_t)call->frugal << 8 |
-           coll_pccl_band_of(call) << 2 | (uint32_t)coll_pccl_is_ordered(call) << 1 | 1;
-}
 
 struct coll_pccl_key coll_pccl_plan_key(const struct coll_pccl_group *group, const struct coll_pccl_call *call)
 {
@@ -64,7 +49,7 @@ static int look_up(struct coll_pccl_group *group, struct ompi_communicator_t *co
     if (status != PCCL_SUCCESS) {
         return status == PCCL_ERR_MEMORY ? MPI_ERR_NO_MEM : OMPI_ERR_FILE_READ_FAILURE;
     }
-    group->recent[call->kind] = (struct coll_pccl_recent){packed, (*plan)->generation, (*plan)->place};
+    group->recent[call->kind] = (struct coll_pccl_recent){packed, (*plan)->generation, (*plan)->place, false};
     return OMPI_SUCCESS;
 }
 
@@ -246,6 +231,7 @@ static int index_operations(struct coll_pccl_plan *plan)
             continue;
         }
         struct coll_pccl_sequence *sequence = &plan->sequence[operation->kind];
+        plan->last_message = i;
         plan->position[i] = sequence->count;
         sequence->operations[sequence->count++] = i;
         plan->has_lists |= operation->num_slots > 1;

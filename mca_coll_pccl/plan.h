@@ -55,6 +55,7 @@ struct coll_pccl_plan {
     struct coll_pccl_sequence sequence[2]; /* by PCCL_OP_SEND, PCCL_OP_RECEIVE */
     uint32_t *position;                    /* [program->num_operations] in its sequence; unused for local operations */
     uint32_t num_local;                    /* copies and reductions */
+    uint32_t last_message;                 /* the last operation that is neither */
     bool has_lists;                        /* some message carries several slots */
     bool sends_early;                      /* some send stands behind a receive that it need not wait for */
     struct coll_pccl_execution *idle;      /* executions that may be used again; guarded by the cache's lock */
@@ -91,14 +92,27 @@ static inline uint32_t coll_pccl_octave_band(size_t bytes)
                                              : octave;
 }
 
+/* Where ranks do not know each other's sizes, all must still pick one plan. */
+#define COLL_PCCL_PRIVATE_SIZES_BAND 12
+
 /* The octave that a call's size is in; one for all calls whose sizes the ranks do not share. */
-uint32_t coll_pccl_band_of(const struct coll_pccl_call *call);
+static inline uint32_t coll_pccl_band_of(const struct coll_pccl_call *call)
+{
+    return coll_pccl_collectives[call->kind].sizes_private ? COLL_PCCL_PRIVATE_SIZES_BAND
+                                                           : coll_pccl_octave_band(call->block_bytes);
+}
 
 /* Why all members leave a collective to others, or NULL. Among neighbours only ranks without pccl are a reason: nobody
  * needs to know more than his own neighbours. */
 const char *coll_pccl_plan_refusal(const struct coll_pccl_group *group, enum coll_pccl_kind kind);
 /* What plans are told apart by on a communicator: kind, band, root, order, and which of the two. Never 0. */
-uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call);
+#define COLL_PCCL_FRUGAL_NAME (UINT64_C(1) << 8)
+static inline uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call)
+{
+    return (uint64_t)(uint32_t)call->root << 32 | (uint64_t)call->kind << 16 |
+           (call->frugal ? COLL_PCCL_FRUGAL_NAME : 0) | coll_pccl_band_of(call) << 2 |
+           (uint32_t)coll_pccl_is_ordered(call) << 1 | 1;
+}
 /* Whether a call may be served by a frugal plan, of any that there is: among many ranks, or for large blocks, few
  * messages do not pay. */
 bool coll_pccl_plan_may_be_frugal(const struct coll_pccl_group *group, const struct coll_pccl_call *call);

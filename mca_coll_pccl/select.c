@@ -232,13 +232,11 @@ static int measure(struct coll_pccl_module *module, struct ompi_communicator_t *
 
 /* --- for the entries ------------------------------------------------------------------------------------------- */
 
-/* Open MPI's gatherv and scatterv go by counts alone, so that one element of an empty type at one end and none at the
- * other leave one of them waiting. Its MPI_Ialltoallw reads as many datatypes as there are neighbours, and who serves
- * that follows from the blocking calls. */
+/* Open MPI's MPI_Ialltoallw reads as many datatypes as there are neighbours, and who serves that follows from the
+ * blocking calls. */
 static bool has_defective_default(enum coll_pccl_kind kind, const struct ompi_communicator_t *comm)
 {
-    return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV ||
-           (kind == COLL_PCCL_ALLTOALLW && OMPI_COMM_IS_TOPO(comm));
+    return coll_pccl_is_never_left(kind) || (kind == COLL_PCCL_ALLTOALLW && OMPI_COMM_IS_TOPO(comm));
 }
 
 /* Open MPI's non-blocking all-to-alls do not work in place, which a call is on all ranks or on none. */

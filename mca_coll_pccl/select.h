@@ -53,11 +53,18 @@ static inline bool coll_pccl_is_partly_heard(enum coll_pccl_kind kind)
     return kind == COLL_PCCL_NEIGHBOR_ALLGATHER || kind == COLL_PCCL_NEIGHBOR_ALLTOALL;
 }
 
+/* Open MPI's gatherv and scatterv go by counts alone, so that one element of an empty type at one end and none at the
+ * other leave one of them waiting: they are never left to it while there is a plan. */
+static inline bool coll_pccl_is_never_left(enum coll_pccl_kind kind)
+{
+    return kind == COLL_PCCL_GATHERV || kind == COLL_PCCL_SCATTERV;
+}
+
 /* Whether a blocking call has been left to the component below: for the steady state, as fast as can be. If not,
  * coll_pccl_select_begin finds out more. */
 static inline bool coll_pccl_select_skips(const struct coll_pccl_module *module, const struct coll_pccl_call *call)
 {
-    if (!module->choices || call->empty) {
+    if (coll_pccl_is_never_left(call->kind) || !module->choices || call->empty) {
         return false;
     }
     struct coll_pccl_choice *choice = &module->choices->of[call->kind];
@@ -72,9 +79,24 @@ static inline bool coll_pccl_select_skips(const struct coll_pccl_module *module,
     return module->group->left_calls < COLL_PCCL_LEFT_CALLS && ++module->group->left_calls;
 }
 
-/* Who serves a blocking call: OMPI_SUCCESS: pccl, as call->frugal says then; COLL_PCCL_DECLINED: the component below; or an MPI error code. All
- * ranks of the communicator come to the same. *trial: what the call is measured for, or NULL; if it is set,
- * coll_pccl_select_end must follow the call, however that ends. */
+/* Whether pccl serves a blocking call like the last one that it has served without asking: not where it is time to
+ * exchange sizes. The call is then counted by coll_pccl_select_count. */
+static inline bool coll_pccl_select_stays(const struct coll_pccl_module *module, enum coll_pccl_kind kind)
+{
+    const struct coll_pccl_choices *choices = module->choices;
+    return !choices || choices->of[kind].exchanged_ns == 0 || choices->of[kind].calls > 0;
+}
+
+static inline void coll_pccl_select_count(struct coll_pccl_module *module, enum coll_pccl_kind kind)
+{
+    if (module->choices && module->choices->of[kind].exchanged_ns > 0) {
+        module->choices->of[kind].calls--;
+    }
+}
+
+/* Who serves a blocking call: OMPI_SUCCESS: pccl, as call->frugal says then; COLL_PCCL_DECLINED: the component below; or
+ * an MPI error code. All ranks of the communicator come to the same. *trial: what the call is measured for, or NULL; if
+ * it is set, coll_pccl_select_end must follow the call, however that ends. */
 int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                            struct coll_pccl_call *call, struct coll_pccl_trial **trial);
 /* Takes down how long the call has taken; at shared counts of calls the ranks confer. status: of the call, returned

@@ -17,7 +17,7 @@ static mca_pml_base_send_mode_t send_mode(struct coll_pccl_group *group, enum co
     return is_due ? MCA_PML_BASE_SEND_SYNCHRONOUS : MCA_PML_BASE_SEND_STANDARD;
 }
 
-int coll_pccl_begin(struct coll_pccl_execution *execution, struct coll_pccl_module *module)
+static inline int begin(struct coll_pccl_execution *execution, struct coll_pccl_module *module)
 {
     unsigned long served = __atomic_load_n(&coll_pccl_served_calls, __ATOMIC_RELAXED);
     __atomic_store_n(&coll_pccl_served_calls, served + 1, __ATOMIC_RELAXED);
@@ -25,41 +25,65 @@ int coll_pccl_begin(struct coll_pccl_execution *execution, struct coll_pccl_modu
     return coll_pccl_load(execution);
 }
 
-/* An execution bound to the call. */
-static int prepare(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, struct coll_pccl_module *module,
-                   int tag, struct coll_pccl_execution **prepared)
+int coll_pccl_begin(struct coll_pccl_execution *execution, struct coll_pccl_module *module)
 {
-    struct coll_pccl_plan *plan;
-    struct coll_pccl_execution *execution;
-    int status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
-    if (status != OMPI_SUCCESS) {
-        return status;
-    }
-    execution = coll_pccl_execution_acquire(plan, execution, comm, tag);
+    return begin(execution, module);
+}
+
+/* An execution of the plan bound to the call: `idle`, or a new one if that is NULL. */
+static inline int tie(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, int tag,
+                      struct coll_pccl_plan *plan, struct coll_pccl_execution *idle, struct coll_pccl_execution **tied)
+{
+    struct coll_pccl_execution *execution = coll_pccl_execution_acquire(plan, idle, comm, tag);
     if (!execution) {
         return MPI_ERR_NO_MEM;
     }
-    status = coll_pccl_bind(execution, call);
-    *prepared = execution;
+    int status = coll_pccl_bind(execution, call);
+    *tied = execution;
     return status == OMPI_SUCCESS ? OMPI_SUCCESS : coll_pccl_execution_finish(execution, status);
 }
 
-/* Runs the plan of a call. */
-static int run(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, struct coll_pccl_module *module)
+/* Runs a plan for a blocking call. */
+static int run(const struct coll_pccl_call *call, struct ompi_communicator_t *comm, struct coll_pccl_module *module,
+               struct coll_pccl_plan *plan, struct coll_pccl_execution *idle)
 {
     struct coll_pccl_execution *execution;
-    int status = coll_pccl_archive_agree(module, comm, call);
-    if (status == OMPI_SUCCESS) {
-        status = prepare(call, comm, module, coll_pccl_collectives[call->kind].tag, &execution);
-    }
+    int status = tie(call, comm, coll_pccl_collectives[call->kind].tag, plan, idle, &execution);
     if (status != OMPI_SUCCESS) {
         return status;
     }
-    status = coll_pccl_begin(execution, module);
+    status = begin(execution, module);
     if (status == OMPI_SUCCESS) {
         coll_pccl_execution_run(execution);
     }
     return coll_pccl_execution_finish(execution, status);
+}
+
+/* Finds the plan of a call, which the ranks may have to agree upon, and runs it. */
+static int find_and_run(const struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                        struct coll_pccl_module *module)
+{
+    struct coll_pccl_plan *plan;
+    struct coll_pccl_execution *idle;
+    int status = coll_pccl_archive_agree(module, comm, call);
+    if (status == OMPI_SUCCESS) {
+        status = coll_pccl_plan_find(module, comm, call, &plan, &idle);
+    }
+    return status == OMPI_SUCCESS ? run(call, comm, module, plan, idle) : status;
+}
+
+/* The plan of a blocking call for which all is decided by an earlier one, be it the frugal one, and an idle execution of
+ * it; else NULL. What it rests on all ranks share, but for whether the plan is still in the cache, which does not change
+ * the outcome. */
+static struct coll_pccl_plan *recall(const struct coll_pccl_call *call, struct coll_pccl_module *module,
+                                     struct coll_pccl_execution **idle)
+{
+    const struct coll_pccl_recent *recent = module->group ? &module->group->recent[call->kind] : NULL;
+    if (!recent || !recent->settled || (recent->key & ~COLL_PCCL_FRUGAL_NAME) != coll_pccl_plan_name(call) ||
+        coll_pccl_parameters.check || !coll_pccl_select_stays(module, call->kind)) {
+        return NULL;
+    }
+    return coll_pccl_cache_recall(recent->place, recent->generation, idle);
 }
 
 /* With coll_pccl_check, whether all ranks make the same call. */
@@ -91,6 +115,29 @@ static int leave(const struct coll_pccl_call *call, struct ompi_communicator_t *
     return status == OMPI_SUCCESS ? COLL_PCCL_DECLINED : status;
 }
 
+/* A blocking call for which it is still to be decided who serves it. Not inline: the others need less of the stack. */
+static __attribute__((noinline)) int decide(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
+                                            struct coll_pccl_module *module, struct coll_pccl_trial **trial)
+{
+    if (module->group) {
+        module->group->recent[call->kind].settled = false;
+    }
+    int status = compare(call, comm, module);
+    if (status != OMPI_SUCCESS) {
+        return status;
+    }
+    status = coll_pccl_select_begin(module, comm, call, trial);
+    if (status == OMPI_SUCCESS) {
+        status = find_and_run(call, comm, module);
+        module->group->recent[call->kind].settled = status == OMPI_SUCCESS && !*trial;
+        if (status == COLL_PCCL_DECLINED && *trial) {
+            coll_pccl_select_end(module, comm, *trial, status);
+            *trial = NULL;
+        }
+    }
+    return status == COLL_PCCL_DECLINED && !*trial ? leave(call, comm, module) : status;
+}
+
 int coll_pccl_serve(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                     struct coll_pccl_module *module, struct coll_pccl_trial **trial)
 {
@@ -104,31 +151,29 @@ int coll_pccl_serve(struct coll_pccl_call *call, struct ompi_communicator_t *com
     if (call->empty) {
         return OMPI_SUCCESS; /* ranks with a count of 0 do not come here, those with a datatype of nothing do */
     }
-    int status = compare(call, comm, module);
-    if (status != OMPI_SUCCESS) {
-        return status;
+    struct coll_pccl_execution *idle;
+    struct coll_pccl_plan *plan = recall(call, module, &idle);
+    if (plan) {
+        coll_pccl_select_count(module, call->kind);
+        return run(call, comm, module, plan, idle);
     }
-    status = coll_pccl_select_begin(module, comm, call, trial);
-    if (status == OMPI_SUCCESS) {
-        status = run(call, comm, module);
-        if (status == COLL_PCCL_DECLINED && *trial) {
-            coll_pccl_select_end(module, comm, *trial, status);
-            *trial = NULL;
-        }
-    }
-    return status == COLL_PCCL_DECLINED && !*trial ? leave(call, comm, module) : status;
+    return decide(call, comm, module, trial);
 }
 
 /* A request for a call that is not empty, with all that it needs when the call has returned. */
 static int make_request(struct coll_pccl_call *call, struct ompi_communicator_t *comm,
                         struct coll_pccl_module *module, int tag, bool persistent, struct coll_pccl_request **request)
 {
+    struct coll_pccl_plan *plan;
     struct coll_pccl_execution *execution;
     if (coll_pccl_select_leaves(module, call)) {
         return COLL_PCCL_DECLINED;
     }
     call->frugal = coll_pccl_select_is_frugal(module, call);
-    int status = prepare(call, comm, module, tag, &execution);
+    int status = coll_pccl_plan_find(module, comm, call, &plan, &execution);
+    if (status == OMPI_SUCCESS) {
+        status = tie(call, comm, tag, plan, execution, &execution);
+    }
     if (status != OMPI_SUCCESS) {
         return status;
     }

@@ -2,37 +2,36 @@
 #include "execute.h"
 #include "report.h"
 
-static int post_part(struct coll_pccl_execution *execution, const struct pccl_operation *operation, char *address,
-                     size_t units, ompi_request_t **request)
-{
-    if (operation->kind == PCCL_OP_SEND) {
-        return MCA_PML_CALL(isend(address, units, execution->datatype, (int)operation->peer, execution->tag,
-                                  execution->send_mode, execution->comm, request));
-    }
-    return MCA_PML_CALL(
-        irecv(address, units, execution->datatype, (int)operation->peer, execution->tag, execution->comm, request));
-}
-
-/* The next part of a message, from message->posted on. */
-static int post_next(struct coll_pccl_execution *execution, uint32_t index)
+/* Starts a message of an operation, or a part of one. */
+static int post_part(struct coll_pccl_execution *execution, uint32_t index, char *address, size_t units)
 {
     const struct pccl_operation *operation = &execution->plan->program->operations[index];
-    struct coll_pccl_message *message = &execution->messages[index];
-    size_t limit = execution->message_units, left = message->units - message->posted;
-    size_t units = left < limit ? left : limit;
     ompi_request_t *request = NULL;
-    char *address = message->address + (ptrdiff_t)message->posted * execution->extent;
-    int status = post_part(execution, operation, address, units, &request);
-    message->posted += units;
+    int status = operation->kind == PCCL_OP_SEND
+                     ? MCA_PML_CALL(isend(address, units, execution->datatype, (int)operation->peer, execution->tag,
+                                          execution->send_mode, execution->comm, &request))
+                     : MCA_PML_CALL(irecv(address, units, execution->datatype, (int)operation->peer, execution->tag,
+                                          execution->comm, &request));
     if (request == &ompi_request_empty) {
         /* gone already: the usual end of a small message */
     } else if (status == OMPI_SUCCESS && REQUEST_COMPLETE(request)) {
         status = coll_pccl_transport_finish(request);
     } else if (status == OMPI_SUCCESS) {
         execution->requests[execution->num_requests++] = (struct coll_pccl_part){request, index};
-        message->pending++;
+        execution->messages[index].pending++;
     }
     return status;
+}
+
+/* The next part of a message, from message->posted on. */
+static int post_next(struct coll_pccl_execution *execution, uint32_t index)
+{
+    struct coll_pccl_message *message = &execution->messages[index];
+    size_t limit = execution->message_units, left = message->units - message->posted;
+    size_t units = left < limit ? left : limit;
+    char *address = message->address + (ptrdiff_t)message->posted * execution->extent;
+    message->posted += units;
+    return post_part(execution, index, address, units);
 }
 
 int coll_pccl_transport_continue(struct coll_pccl_execution *execution, uint32_t index)
@@ -50,9 +49,24 @@ int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t ind
     if (coll_pccl_parameters.verbose >= 9) {
         coll_pccl_report_message(execution, index);
     }
-    execution->messages[index].posted = 0;
-    int status = post_next(execution, index); /* the messages of a barrier are empty, and sent */
-    return status == OMPI_SUCCESS ? coll_pccl_transport_continue(execution, index) : status;
+    struct coll_pccl_message *message = &execution->messages[index];
+    if (message->units <= execution->message_units) { /* the messages of a barrier are empty, and sent */
+        message->posted = message->units;
+        return post_part(execution, index, message->address, message->units);
+    }
+    message->posted = 0;
+    return coll_pccl_transport_continue(execution, index);
+}
+
+int coll_pccl_transport_send(struct coll_pccl_execution *execution, uint32_t index)
+{
+    const struct coll_pccl_message *message = &execution->messages[index];
+    if (coll_pccl_parameters.verbose >= 9) {
+        coll_pccl_report_message(execution, index);
+    }
+    return MCA_PML_CALL(send(message->address, message->units, execution->datatype,
+                             (int)execution->plan->program->operations[index].peer, execution->tag,
+                             execution->send_mode, execution->comm));
 }
 
 int coll_pccl_transport_receive(struct coll_pccl_execution *execution, uint32_t index)

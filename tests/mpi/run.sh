@@ -30,7 +30,7 @@ build() {
     done
     compile neighbors "$here/neighbors.c" "$here/exchange.c" "$here/datatypes.c" "$here/communicators.c" \
         "$here/check.c" || return 1
-    for program in order reproducible select stress communicators_many threads spawn large lowering mismatch; do
+    for program in order repeated reproducible select stress communicators_many threads spawn large lowering mismatch; do
         compile "$program" "$here/$program.c" "$here/check.c" || return 1
     done
 }
@@ -97,6 +97,8 @@ programs() {
         neighbors $forms --seed 1000
     launch neighbors-many-8 8 90 "--mca coll_pccl_max_ranks 3" neighbors $forms --seed 2000
     launch neighbors-null-types 4 60 "--mca mpi_param_check 0" neighbors $forms --null-types
+    launch repeated-2 2 60 "" repeated
+    launch repeated-3 3 60 "--mca coll_pccl_cache_plans 2" repeated
     test_many
     test_order 4 star:4
     test_order 9 torus:3x3
