@@ -74,9 +74,11 @@ struct coll_pccl_execution *coll_pccl_execution_create(struct coll_pccl_plan *pl
 
 void coll_pccl_execution_tidy(struct coll_pccl_execution *execution)
 {
-    bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
-    trimmed |= coll_pccl_buffer_trim(&execution->staging);
-    execution->repeatable &= !trimmed;
+    if (execution->buffer.bytes > 0 || execution->staging.bytes > 0) {
+        bool trimmed = coll_pccl_buffer_trim(&execution->buffer);
+        trimmed |= coll_pccl_buffer_trim(&execution->staging);
+        execution->repeatable &= !trimmed;
+    }
     coll_pccl_buffer_trim(&execution->operand);
     if (execution->keeps) {
         coll_pccl_let_go(execution);
