@@ -94,9 +94,9 @@ static inline void coll_pccl_select_count(struct coll_pccl_module *module, enum 
     }
 }
 
-/* Who serves a blocking call: OMPI_SUCCESS: pccl, as call->frugal says then; COLL_PCCL_DECLINED: the component below; or
- * an MPI error code. All ranks of the communicator come to the same. *trial: what the call is measured for, or NULL; if
- * it is set, coll_pccl_select_end must follow the call, however that ends. */
+/* Who serves a blocking call: OMPI_SUCCESS: pccl, as call->frugal says then; COLL_PCCL_DECLINED: the component below;
+ * or an MPI error code. All ranks of the communicator come to the same. *trial: what the call is measured for, or NULL;
+ * if it is set, coll_pccl_select_end must follow the call, however that ends. */
 int coll_pccl_select_begin(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                            struct coll_pccl_call *call, struct coll_pccl_trial **trial);
 /* Takes down how long the call has taken; at shared counts of calls the ranks confer. status: of the call, returned

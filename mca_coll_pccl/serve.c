@@ -72,9 +72,9 @@ static int find_and_run(const struct coll_pccl_call *call, struct ompi_communica
     return status == OMPI_SUCCESS ? run(call, comm, module, plan, idle) : status;
 }
 
-/* The plan of a blocking call for which all is decided by an earlier one, be it the frugal one, and an idle execution of
- * it; else NULL. What it rests on all ranks share, but for whether the plan is still in the cache, which does not change
- * the outcome. */
+/* The plan of a blocking call for which all is decided by an earlier one, be it the frugal one, and an idle execution
+ * of it; else NULL. What it rests on all ranks share, but for whether the plan is still in the cache, which does not
+ * change the outcome. */
 static struct coll_pccl_plan *recall(const struct coll_pccl_call *call, struct coll_pccl_module *module,
                                      struct coll_pccl_execution **idle)
 {
