@@ -45,6 +45,10 @@ struct matcher {
     bool filling;             /* arcs into a cluster that find nothing new for it take what its device lacks */
     uint32_t *lacking;        /* [num_devices] chunks that the device does not own */
     int64_t *quickest_ps;     /* [num_devices] shortest time in which an arc brings it a chunk */
+    uint32_t root;            /* of a broadcast, see find_root */
+    uint32_t unsent;          /* chunks that only the root owns */
+    uint32_t *num_sent;       /* [num_devices] messages */
+    uint32_t *senders;        /* [num_devices] in the order of num_sent */
 };
 
 /* --- choosing a chunk for an arc ---------------------------------------------------------------------------------- */
@@ -106,6 +110,8 @@ static int start_message(struct matcher *matcher, uint32_t number, uint32_t chun
     }
     pccl__bitset_set(matcher->owned + arc->target * matcher->words, chunk);
     pccl__clusters_own(&matcher->clusters, arc->target, chunk);
+    matcher->num_sent[arc->source]++;
+    matcher->unsent -= arc->source == matcher->root && matcher->holders[chunk] == 1;
     matcher->holders[chunk]++;
     matcher->lacking[arc->target]--;
     matcher->missing--;
@@ -175,16 +181,47 @@ static void take_event(struct matcher *matcher, const struct pccl__event *event)
     }
 }
 
-static int try_dirty(struct matcher *matcher)
+static int try_arcs(struct matcher *matcher, uint32_t first, uint32_t end)
 {
-    size_t words = pccl__bitset_words(matcher->arcs.num_arcs);
     int status = 0;
-    for (size_t w = 0; w < words; w++) {
+    for (size_t w = first / 64; w * 64 < end && status == 0; w++) {
         uint64_t rest = matcher->dirty[w];
-        matcher->dirty[w] = 0;
+        rest &= w == first / 64 ? UINT64_MAX << first % 64 : UINT64_MAX;
+        rest &= end - w * 64 < 64 ? ~(UINT64_MAX << (end - w * 64)) : UINT64_MAX;
+        matcher->dirty[w] &= ~rest;
         for (; rest != 0 && status == 0; rest &= rest - 1) {
             status = try_arc(matcher, (uint32_t)(w * 64) + (uint32_t)__builtin_ctzll(rest));
         }
+    }
+    return status;
+}
+
+/* Senders with few messages so far before those with many. */
+static void sort_senders(struct matcher *matcher)
+{
+    for (uint32_t i = 1; i < matcher->problem->topology->num_devices; i++) {
+        uint32_t device = matcher->senders[i], at = i;
+        for (; at > 0 && matcher->num_sent[matcher->senders[at - 1]] > matcher->num_sent[device]; at--) {
+            matcher->senders[at] = matcher->senders[at - 1];
+        }
+        matcher->senders[at] = device;
+    }
+}
+
+/* When the root of a broadcast has nothing left that it alone has, not all links are needed any more. Where a device has
+ * one link only, whoever has sent least comes first, lest some links carry more than they have to. (Where it has
+ * several, that would spare none and cost a percent.) */
+static int try_dirty(struct matcher *matcher)
+{
+    const uint32_t *first_out = matcher->arcs.first_out;
+    if (matcher->root == PCCL_NONE || matcher->unsent > 0) {
+        return try_arcs(matcher, 0, matcher->arcs.num_arcs);
+    }
+    int status = 0;
+    sort_senders(matcher);
+    for (uint32_t i = 0; i < matcher->problem->topology->num_devices && status == 0; i++) {
+        uint32_t device = matcher->senders[i];
+        status = try_arcs(matcher, first_out[device], first_out[device + 1]);
     }
     return status;
 }
@@ -277,11 +314,29 @@ static int list_users(struct matcher *matcher)
     return 0;
 }
 
+/* The device that has all chunks, if all its messages share one link; else PCCL_NONE. */
+static uint32_t find_root(const struct pccl_topology *topology, const struct pccl_demand *demand)
+{
+    uint32_t root = PCCL_NONE;
+    for (uint32_t c = 0; c < demand->num_chunks; c++) {
+        const struct pccl_chunk *chunk = &demand->chunks[c];
+        uint32_t source = demand->devices[demand->holders[chunk->first_source]];
+        if (chunk->num_sources != 1 || (root != PCCL_NONE && source != root)) {
+            return PCCL_NONE;
+        }
+        root = source;
+    }
+    bool has_one_link = root != PCCL_NONE && topology->first_out[root + 1] - topology->first_out[root] == 1;
+    return has_one_link ? root : PCCL_NONE;
+}
+
 static int open_matcher(struct matcher *matcher, struct pccl_error *error)
 {
     const struct pccl_topology *topology = matcher->problem->topology;
     const struct pccl__arcs *arcs = &matcher->arcs;
     uint32_t num_chunks = matcher->demand->num_chunks;
+    matcher->unsent = num_chunks;
+    matcher->root = find_root(topology, matcher->demand);
     matcher->words = pccl__bitset_words(num_chunks);
     matcher->have = pccl__array_new(topology->num_devices * matcher->words, sizeof *matcher->have);
     matcher->owned = pccl__array_new(topology->num_devices * matcher->words, sizeof *matcher->owned);
@@ -290,12 +345,18 @@ static int open_matcher(struct matcher *matcher, struct pccl_error *error)
     matcher->idle_event_ps = pccl__array_new(arcs->num_resources, sizeof *matcher->idle_event_ps);
     matcher->lacking = pccl__array_new(topology->num_devices, sizeof *matcher->lacking);
     matcher->quickest_ps = pccl__array_new(topology->num_devices, sizeof *matcher->quickest_ps);
+    matcher->num_sent = pccl__array_new(topology->num_devices, sizeof *matcher->num_sent);
+    matcher->senders = pccl__array_new(topology->num_devices, sizeof *matcher->senders);
     matcher->dirty = pccl__array_new(pccl__bitset_words(arcs->num_arcs), sizeof *matcher->dirty);
     matcher->paths = pccl__array_new(arcs->num_arcs, sizeof *matcher->paths);
     if (matcher->have == NULL || matcher->owned == NULL || matcher->holders == NULL || matcher->busy_ps == NULL ||
         matcher->idle_event_ps == NULL || matcher->dirty == NULL || matcher->paths == NULL ||
-        matcher->lacking == NULL || matcher->quickest_ps == NULL || list_users(matcher) != 0) {
+        matcher->lacking == NULL || matcher->quickest_ps == NULL || matcher->num_sent == NULL ||
+        matcher->senders == NULL || list_users(matcher) != 0) {
         return pccl__fail_memory(error);
+    }
+    for (uint32_t d = 0; d < topology->num_devices; d++) {
+        matcher->senders[d] = d;
     }
     for (uint32_t a = 0; a < arcs->num_arcs; a++) {
         int64_t ps = pccl__arc_ps(&arcs->arcs[a], matcher->problem->block_bytes / matcher->demand->pieces);
@@ -318,6 +379,8 @@ static void close_matcher(struct matcher *matcher)
     free(matcher->dirty);
     free(matcher->lacking);
     free(matcher->quickest_ps);
+    free(matcher->num_sent);
+    free(matcher->senders);
     free(matcher->paths);
     pccl__events_free(&matcher->events);
     pccl__clusters_free(&matcher->clusters);

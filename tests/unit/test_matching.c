@@ -6,6 +6,9 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
+#include "pccl/simulate.h"
 #include "plan.h"
 
 static const enum pccl_collective served[] = {PCCL_ALLGATHER, PCCL_ALLREDUCE, PCCL_BARRIER, PCCL_BROADCAST, PCCL_REDUCE,
@@ -102,6 +105,32 @@ static void test_clusters(void **state)
     pccl_topology_free(topology);
 }
 
+/* Where each device has one link, no link of a broadcast (or a reduce) carries more than the vector. */
+static void test_even_load(void **state)
+{
+    (void)state;
+    static const char *const networks[] = {"star:16:unit", "star:13:unit", "star:9:unit"};
+    static const enum pccl_collective collectives[] = {PCCL_BROADCAST, PCCL_REDUCE};
+    for (size_t i = 0; i < 6; i++) {
+        struct pccl_topology *topology = open_topology(networks[i / 2]);
+        struct pccl_request request = plan_request(collectives[i % 2], topology->num_devices, 1 << 17);
+        struct pccl_error error = {""};
+        request.root = (uint32_t)i;
+        struct pccl_schedule *schedule = plan(topology, &request, "matching", 128, &error);
+        int64_t *link_bytes = calloc(topology->num_links, sizeof *link_bytes);
+        struct pccl_simulation simulation = {.link_bytes = link_bytes};
+        assert_non_null(schedule);
+        assert_int_equal(pccl_simulate(topology, schedule, &simulation, NULL), 0);
+        for (uint32_t l = 0; l < topology->num_links; l++) {
+            bool is_of_device = topology->links[l].source < topology->num_devices;
+            assert_true(!is_of_device || link_bytes[l] <= request.bytes);
+        }
+        free(link_bytes);
+        pccl_schedule_free(schedule);
+        pccl_topology_free(topology);
+    }
+}
+
 /* Members of a larger network that routes by itself, some of them cut off from each other by others. */
 static void test_groups(void **state)
 {
@@ -163,7 +192,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes),        cmocka_unit_test(test_makespans), cmocka_unit_test(test_clusters),
         cmocka_unit_test(test_groups),        cmocka_unit_test(test_uneven_blocks),
-        cmocka_unit_test(test_repeatable),
+        cmocka_unit_test(test_even_load),     cmocka_unit_test(test_repeatable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
