@@ -40,6 +40,8 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/plan.c \
 	mca_coll_pccl/plan.h \
 	mca_coll_pccl/processors.c \
+	mca_coll_pccl/quota.c \
+	mca_coll_pccl/quota.h \
 	mca_coll_pccl/report.c \
 	mca_coll_pccl/report.h \
 	mca_coll_pccl/request.c \

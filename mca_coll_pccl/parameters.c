@@ -58,8 +58,8 @@ static const struct parameter parameters[] = {
      "device i, and a message says so where the devices have names."},
     {"processors", &coll_pccl_parameters.processors, NULL, 0, 1024, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
      "Processors that the ranks of a host have together, which matters where there are more ranks: they take turns "
-     "then, and plans with few messages are best. 0 (default): those that each rank may run on, as hwloc tells; set "
-     "it where a limit on processor time leaves less than that."},
+     "then, and plans with few messages are best. 0 (default): those that each rank may run on, as hwloc tells, and no "
+     "more than the cgroups of the ranks leave them time for."},
     {"collectives", NULL, &coll_pccl_parameters.collectives, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_READONLY,
      "Which collectives pccl serves: \"all\" (default), a list such as \"allreduce,bcast\", or all but those of a "
      "list, \"^alltoall,alltoallv\"."},

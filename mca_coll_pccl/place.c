@@ -17,6 +17,6 @@ void coll_pccl_place_find(struct coll_pccl_record *record)
     if (bound) {
         pccl_place_find(opal_hwloc_topology, bound, &record->place);
     }
-    coll_pccl_processors_find(known ? opal_hwloc_topology : NULL, bound, record->processors);
+    coll_pccl_processors_find(known ? opal_hwloc_topology : NULL, bound, record);
     hwloc_bitmap_free(bound);
 }

@@ -39,6 +39,8 @@ struct coll_pccl_record {
     uint64_t fabric; /* digest of the topology made from the parameter, 0 if there is none */
     char host[COLL_PCCL_HOST_BYTES];
     struct pccl_place place; /* host and processor follow from all records */
+    uint64_t quota;       /* processors whose time cgroups leave the rank, see quota.h; 0: no limit */
+    uint64_t quota_group; /* ranks of a host with the same number share that limit */
     uint64_t processors[COLL_PCCL_PROCESSOR_WORDS]; /* a bit for each that the rank may run on; none: not known */
 };
 
@@ -57,12 +59,12 @@ void coll_pccl_world_free(void);
 /* place.c: host name and position of this process in its host, in its record. */
 void coll_pccl_place_find(struct coll_pccl_record *record);
 
-/* processors.c: the processors (hwloc's logical units) that a process bound to `bound` may run on, or those that
- * coll_pccl_processors says; none if that cannot be told. Either argument may be NULL. */
-void coll_pccl_processors_find(hwloc_topology_t topology, hwloc_const_bitmap_t bound,
-                               uint64_t processors[COLL_PCCL_PROCESSOR_WORDS]);
-/* Sets the processor of each place, whose hosts are known, as if the system spread the ranks evenly. Returns
- * PCCL_SUCCESS or PCCL_ERR_MEMORY. */
+/* processors.c: puts into the record the processors (hwloc's logical units) that a process bound to `bound` may run on,
+ * and what time it has there, or as many as coll_pccl_processors says; none if that cannot be told. Either argument
+ * may be NULL. */
+void coll_pccl_processors_find(hwloc_topology_t topology, hwloc_const_bitmap_t bound, struct coll_pccl_record *record);
+/* Sets the processor of each place, whose hosts are known, as if the system spread the ranks evenly, and over no more
+ * processors than limits of time leave them. Returns PCCL_SUCCESS or PCCL_ERR_MEMORY. */
 int coll_pccl_processors_share(const struct coll_pccl_record *records, uint32_t num_ranks, struct pccl_place *places);
 
 #endif

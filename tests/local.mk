@@ -23,6 +23,7 @@ UNIT_TESTS = \
 	tests/unit/test_place \
 	tests/unit/test_portfolio \
 	tests/unit/test_program \
+	tests/unit/test_quota \
 	tests/unit/test_reverse \
 	tests/unit/test_routes \
 	tests/unit/test_routing \
@@ -64,6 +65,8 @@ tests_unit_test_store_SOURCES = tests/unit/test_store.c $(UNIT_SAMPLES)
 tests_unit_test_simulate_SOURCES = tests/unit/test_simulate.c $(UNIT_SAMPLES)
 tests_unit_test_contest_SOURCES = tests/unit/test_contest.c mca_coll_pccl/contest.c mca_coll_pccl/contest.h
 tests_unit_test_contest_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
+tests_unit_test_quota_SOURCES = tests/unit/test_quota.c mca_coll_pccl/quota.c mca_coll_pccl/quota.h
+tests_unit_test_quota_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)
 tests_unit_test_demand_SOURCES = tests/unit/test_demand.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_SOURCES = tests/unit/test_schedule.c $(UNIT_SAMPLES)
 tests_unit_test_schedule_io_SOURCES = tests/unit/test_schedule_io.c $(UNIT_SAMPLES)

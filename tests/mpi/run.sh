@@ -285,6 +285,59 @@ hosts() {
         "the host gamma is not among them" "$at_work"
 }
 
+# Makes $cgroup, with the time of one processor, where that is allowed.
+make_cgroup() {
+    for folder in /sys/fs/cgroup/cpu /sys/fs/cgroup/cpu,cpuacct /sys/fs/cgroup; do
+        cgroup=$folder/pccl-test.$$
+        mkdir "$cgroup" 2>/dev/null || continue
+        if [ -w "$cgroup/cpu.cfs_quota_us" ] && echo 100000 2>/dev/null >"$cgroup/cpu.cfs_quota_us"; then
+            return 0
+        elif [ -w "$cgroup/cpu.max" ] && echo "100000 100000" 2>/dev/null >"$cgroup/cpu.max"; then
+            return 0
+        fi
+        rmdir "$cgroup"
+    done
+    return 1
+}
+
+# start_limited NAME "OPTIONS" [COMMAND...]: two ranks, which the command may put somewhere.
+start_limited() {
+    limited_name=$1
+    limited_options=$2
+    shift 2
+    # shellcheck disable=SC2086 # the options are words
+    start "$limited_name" 60 "$pccl_environment" -n 2 --output-filename "$logs/$limited_name" \
+        --mca coll_pccl_verbose 5 $limited_options "$@" "$TEST_FOLDER/collectives" --plain roots
+}
+
+# What rank 0 of the last start, whose output is apart from that of others, says of its plans.
+list_plans() {
+    grep -hE ' on MPI_COMM_WORLD.*: plan ' "$logs/$start_name/1/rank.0/stderr"
+}
+
+# Two ranks plan as if on one processor where a cgroup leaves them the time of one, unless a parameter says otherwise.
+limited_time() {
+    if ! make_cgroup; then
+        skip limited-time "no cgroup with a limit of processor time may be made here"
+        return
+    fi
+    inside='echo $$ >"$0/cgroup.procs" && exec "$@"'
+    start_limited one-processor "--mca coll_pccl_processors 1"
+    expected=$(list_plans)
+    start_limited limited-time "" sh -c "$inside" "$cgroup"
+    judge limited-time "/pccl-test[.0-9]* leaves the ranks on .* the time of 1 processor$"
+    found=$(list_plans)
+    if [ -z "$expected" ] || [ "$found" != "$expected" ]; then
+        fail limited-time "other plans than on one processor"
+    fi
+    start_limited limited-time-overruled "--mca coll_pccl_processors 2" sh -c "$inside" "$cgroup"
+    judge limited-time-overruled "$at_work" "leaves the ranks on"
+    if [ "$(list_plans)" = "$expected" ]; then
+        fail limited-time-overruled "the same plans as on one processor"
+    fi
+    rmdir "$cgroup"
+}
+
 # Values that are wrong or unusual: said in words, right results in every case.
 settings() {
     expect default-off 3 "--mca coll_pccl_priority 0" "0 failures" "pccl"
@@ -323,6 +376,7 @@ settings() {
         -n 3 env OMPI_MCA_coll_pccl_processors=2 "$TEST_FOLDER/collectives" --plain roots reductions : \
         -n 5 env OMPI_MCA_coll_pccl_processors=3 "$TEST_FOLDER/collectives" --plain roots reductions
     judge unlike-processors "allgather on .*, 8 ranks.*plan flat:twice" "allgather on .*, 8 ranks.*plan doubling"
+    limited_time
     launch message-limit 4 60 "--mca coll_pccl_message_limit 7 --mca coll_pccl_window 2" \
         collectives roots types reductions
     launch keep-nothing 5 60 "--mca coll_pccl_keep_mib 0 --mca coll_pccl_cache_plans 1" collectives
