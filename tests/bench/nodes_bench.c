@@ -23,6 +23,8 @@
 
 #define MAX_MIB 64 /* of a rank of 64 nodes */
 #define NUM_SIZES 4
+#define SMALLEST_NODE 63
+#define LARGEST_NODE 65
 
 enum order { BY_SLOT, BY_NODE, SHUFFLED, NUM_ORDERS };
 
@@ -46,10 +48,10 @@ static const struct job jobs[] = {
     {"torus:32x32", 1024, 64, 64, SHUFFLED, 5, 0},
 };
 
-/* Of equal nodes by slot: the slowest forecast for a collective and a size, and which nodes these are. */
+/* Forecasts for equal nodes by slot, of each size of a node, on one fabric; 0: not made. */
 static struct {
     const char *fabric;
-    int64_t makespan_ps[PCCL_NUM_COLLECTIVES][NUM_SIZES];
+    int64_t makespan_ps[LARGEST_NODE - SMALLEST_NODE + 1][PCCL_NUM_COLLECTIVES][NUM_SIZES];
 } equal;
 
 static uint32_t node_size(const struct job *job, uint32_t node)
@@ -85,23 +87,36 @@ static uint32_t place_ranks(const struct job *job, struct pccl_place *places)
     return count;
 }
 
+/* The slowest forecast for equal nodes of the sizes that occur in the job, itself if it has equal nodes by slot. */
+static int64_t find_equal_ps(const struct job *job, enum pccl_collective collective, size_t size, int64_t makespan_ps)
+{
+    int64_t slowest_ps = 0;
+    if (job->order == BY_SLOT && job->smallest == job->largest) {
+        equal.makespan_ps[job->smallest - SMALLEST_NODE][collective][size] = makespan_ps;
+    }
+    for (uint32_t node = job->smallest; node <= job->largest; node++) {
+        int64_t equal_ps = equal.makespan_ps[node - SMALLEST_NODE][collective][size];
+        slowest_ps = equal_ps > slowest_ps ? equal_ps : slowest_ps;
+    }
+    return slowest_ps;
+}
+
 /* The forecast beside the bound and beside equal nodes. Returns whether it is too slow. */
 static bool compare(const struct job *job, const struct pccl_topology *topology, const struct pccl_request *request,
-                    int64_t makespan_ps, int64_t *equal_ps)
+                    size_t size, int64_t makespan_ps)
 {
     struct pccl_bound bound = {0};
-    bool is_equal = job->order == BY_SLOT && job->smallest == job->largest;
+    int64_t equal_ps = find_equal_ps(job, request->collective, size, makespan_ps);
     if (pccl_bound_compute(topology, request, &bound, NULL) == 0 && bound.bound_ps > 0) {
         printf("  %5.2f of the bound", (double)makespan_ps / (double)bound.bound_ps);
     }
-    *equal_ps = is_equal && makespan_ps > *equal_ps ? makespan_ps : *equal_ps;
-    printf("  %4.2f of equal nodes\n", (double)makespan_ps / (double)*equal_ps);
-    return !is_equal && makespan_ps > *equal_ps + *equal_ps / 10;
+    printf("  %4.2f of equal nodes\n", (double)makespan_ps / (double)equal_ps);
+    return makespan_ps > equal_ps + equal_ps / 10;
 }
 
 /* One plan, in a process of its own, so that peaks of memory are its own. Returns whether a requirement is missed. */
 static bool measure(const struct job *job, const struct pccl_topology *topology, const struct pccl_request *request,
-                    int64_t *equal_ps)
+                    size_t size)
 {
     double seconds = request->collective == PCCL_ALLTOALL ? job->alltoall_seconds : job->seconds;
     bool limited = job->num_nodes <= 64 && request->collective != PCCL_ALLTOALL;
@@ -133,7 +148,7 @@ static bool measure(const struct job *job, const struct pccl_topology *topology,
     }
     int status = 1;
     bool missed = child < 0 || waitpid(child, &status, 0) != child || status != 0;
-    missed |= *makespan_ps > 0 && compare(job, topology, request, *makespan_ps, equal_ps);
+    missed |= *makespan_ps > 0 && compare(job, topology, request, size, *makespan_ps);
     munmap(makespan_ps, sizeof *makespan_ps);
     return missed;
 }
@@ -157,7 +172,7 @@ static int measure_all(const struct job *job, const struct pccl_topology *topolo
                                            .num_ranks = num_ranks,
                                            .devices = devices,
                                            .bytes = collectives[i] == PCCL_BARRIER ? 0 : sizes[j]};
-            num_missed += measure(job, topology, &request, &equal.makespan_ps[collectives[i]][j]);
+            num_missed += measure(job, topology, &request, j);
         }
     }
     return num_missed;
