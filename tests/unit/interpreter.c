@@ -19,6 +19,7 @@ struct rank_state {
     uint32_t *waits;
     enum progress *progress;
     uint32_t num_done, num_posted;
+    uint32_t *posted;    /* [num_posted] operations under way, the oldest first */
     uint32_t first_open; /* all operations before it are done */
     bool entered;
 };
@@ -114,7 +115,9 @@ static void open_rank(struct machine *machine, uint32_t rank, const struct pccl_
     state->output = calloc(num_outputs + 1, sizeof *state->output);
     state->waits = calloc(program->num_operations + 1, sizeof *state->waits);
     state->progress = calloc(program->num_operations + 1, sizeof *state->progress);
-    assert(state->memory && state->scratch && state->input && state->output && state->waits && state->progress);
+    state->posted = calloc(program->num_operations + 1, sizeof *state->posted);
+    assert(state->memory && state->scratch && state->input && state->output && state->waits && state->progress &&
+           state->posted);
     memset(state->memory, 0xee, total);
     uint8_t *next = state->memory;
     for (uint32_t c = 0; c < demand->num_chunks; c++) {
@@ -149,6 +152,7 @@ static void close_rank(struct rank_state *state)
     free(state->output);
     free(state->waits);
     free(state->progress);
+    free(state->posted);
 }
 
 static uint8_t *slot_bytes(struct rank_state *state, uint32_t position)
@@ -207,7 +211,7 @@ static void post(struct machine *machine, struct rank_state *state, uint32_t ope
 {
     const struct pccl_operation *op = &state->program->operations[operation];
     state->progress[operation] = POSTED;
-    state->num_posted++;
+    state->posted[state->num_posted++] = operation;
     if (op->next_in_lane != PCCL_NONE) {
         state->waits[op->next_in_lane]--;
     }
@@ -249,15 +253,25 @@ static bool start_one(struct machine *machine, struct rank_state *state)
     return true;
 }
 
+/* The place in state->posted of the oldest message of a kind with a peer, or PCCL_NONE. */
 static uint32_t first_posted(const struct rank_state *state, uint32_t kind, uint32_t peer)
 {
-    for (uint32_t i = state->first_open; state->num_posted > 0 && i < state->program->num_operations; i++) {
-        const struct pccl_operation *op = &state->program->operations[i];
-        if (state->progress[i] == POSTED && op->kind == kind && op->peer == peer) {
+    for (uint32_t i = 0; i < state->num_posted; i++) {
+        const struct pccl_operation *op = &state->program->operations[state->posted[i]];
+        if (op->kind == kind && op->peer == peer) {
             return i;
         }
     }
     return PCCL_NONE;
+}
+
+/* Ends the message at a place in state->posted. */
+static void finish_posted(struct rank_state *state, uint32_t place)
+{
+    uint32_t operation = state->posted[place];
+    state->num_posted--;
+    memmove(state->posted + place, state->posted + place + 1, (state->num_posted - place) * sizeof *state->posted);
+    complete(state, operation);
 }
 
 /* Delivers the oldest message from one rank to another if both ends are posted. */
@@ -269,8 +283,8 @@ static const char *deliver(struct machine *machine, uint32_t from, uint32_t to, 
     if (!*delivered) {
         return NULL;
     }
-    const struct pccl_operation *out = &sender->program->operations[send],
-                                *in = &receiver->program->operations[receive];
+    const struct pccl_operation *out = &sender->program->operations[sender->posted[send]],
+                                *in = &receiver->program->operations[receiver->posted[receive]];
     if (out->num_slots != in->num_slots) {
         return FAIL("a message of %u slots meets a receive of %u", out->num_slots, in->num_slots);
     }
@@ -281,10 +295,8 @@ static const char *deliver(struct machine *machine, uint32_t from, uint32_t to, 
         }
         memcpy(slot_bytes(receiver, in->first_slot + i), slot_bytes(sender, out->first_slot + i), size);
     }
-    sender->num_posted--;
-    receiver->num_posted--;
-    complete(sender, send);
-    complete(receiver, receive);
+    finish_posted(sender, send);
+    finish_posted(receiver, receive);
     return NULL;
 }
 
