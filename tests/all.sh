@@ -37,7 +37,7 @@ relay_quietly cli 600 "$source/tests/cli/run.sh"
 
 stage "checks"
 for script in bench calibrate digests exports install layers readme; do
-    run "check-$script" 600 "$source/tests/check/$script.sh" || true
+    run "check-$script" 600 env OTHER_BUILD="$build/clang" "$source/tests/check/$script.sh" || true
 done
 
 cd "$build/gcc"

@@ -33,19 +33,20 @@ test_measuring() {
         said "neighbor_alltoall on .*: $words" || fail select-neighbors "no line of neighbor_alltoall with \"$words\""
     done
     measured select-bcast-only 3 "--mca coll_pccl_collectives bcast" "bcast on .*from now on served by" \
-        "allreduce on .*from now on" select
+        "allreduce on .*from now on" select --one-thread
     measured select-reproducible 3 "--mca coll_pccl_reproducible 1" "bcast on .*from now on served by" \
-        "reduce on .*from now on" select
+        "reduce on .*from now on" select --one-thread
 }
 
 # Plans whose messages are cut into crumbs, and, the other way round, a component below that waits for everybody before
 # and after each call.
 test_handicaps() {
     measured select-bad-plan 2 "--mca coll_pccl_message_limit 16" \
-        "bcast on MPI_COMM_WORLD .* 64 KiB to below 128 KiB: from now on served by the component below" "" select
+        "bcast on MPI_COMM_WORLD .* 64 KiB to below 128 KiB: from now on served by the component below" "" \
+        select --one-thread
     measured select-bad-default 2 "--mca coll_sync_priority 50 --mca coll_sync_barrier_before 1 \
         --mca coll_sync_barrier_after 1" \
-        "reduce on MPI_COMM_WORLD .* 1 KiB to below 2 KiB: from now on served by pccl" "" select
+        "reduce on MPI_COMM_WORLD .* 1 KiB to below 2 KiB: from now on served by pccl" "" select --one-thread
 }
 
 test_model() {
@@ -124,7 +125,8 @@ once() {
 
 # A directory that is missing, a file, full, or cannot be written to: everything goes on, and one line says so.
 test_plan_dir_trouble() {
-    measured kept-nowhere 3 "--mca coll_pccl_plan_dir /nowhere/at/all" "nothing is kept: /nowhere/at/all" "" select
+    measured kept-nowhere 3 "--mca coll_pccl_plan_dir /nowhere/at/all" "nothing is kept: /nowhere/at/all" "" \
+        select --one-thread
     once kept-nowhere "nothing is kept"
     : >"$TEST_FOLDER/plan-file"
     measured kept-in-file 3 "--mca coll_pccl_plan_dir $TEST_FOLDER/plan-file" "nothing is kept: .*plan-file" "" \
@@ -141,7 +143,7 @@ test_plan_dir_trouble() {
         real_mpirun=$mpirun
         mpirun=$here/mounted.sh
         start "$name" 60 "$measuring MOUNT_OPTIONS=$trouble MOUNT_POINT=$small MPIRUN=$real_mpirun" -n 3 \
-            --mca coll_pccl_plan_dir "$small" "$TEST_FOLDER/select"
+            --mca coll_pccl_plan_dir "$small" "$TEST_FOLDER/select" --one-thread
         mpirun=$real_mpirun
         judge "$name" "nothing is kept: $small" "measured .*$known"
         once "$name" "nothing is kept"

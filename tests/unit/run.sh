@@ -6,19 +6,33 @@ tests=$(cd "$(dirname "$0")/.." && pwd)
 logs=$1
 shift
 
-# Two lines per program: its name in the output, and its path.
-programs() {
+# Those that take longest come first, so that no processor waits for one of them at the end.
+longest=' hierarchy portfolio multicast classical parts program bound '
+
+# list WHICH PREFIX=BUILD-FOLDER...: the longest or the other programs, two lines each: its name in the output, and its
+# path.
+list() {
+    which=$1
+    shift
     for build in "$@"; do
         for program in "${build#*=}"/tests/unit/test_* "${build#*=}/tests/fuzz/replay"; do
+            name=${program##*/}
+            name=${name#test_}
+            case $longest in
+            *" $name "*) kind=longest ;;
+            *) kind=other ;;
+            esac
             case $program in
             *.o | *.log | *.trs | *'*') ;;
-            *)
-                name=${program##*/}
-                printf '%s\n' "${build%%=*}-${name#test_}" "$program"
-                ;;
+            *) [ "$kind" != "$which" ] || printf '%s\n' "${build%%=*}-$name" "$program" ;;
             esac
         done
     done
+}
+
+programs() {
+    list longest "$@"
+    list other "$@"
 }
 
 # What belongs to one program is printed at once, so that the lines of two do not mix.
