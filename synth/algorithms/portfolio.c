@@ -182,6 +182,17 @@ static bool is_repetition(const struct pccl__search *search, const struct pccl__
     return false;
 }
 
+/* The same where few messages are asked for. What is planned message by message costs a large group seconds, and can at
+ * best do with as many. */
+static const char *too_lavish(const struct pccl__search *search, const struct pccl__prospect *prospect)
+{
+    uint64_t expected = pccl__search_count(search, prospect), best = search->result->schedule->num_messages;
+    bool is_planned = (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0;
+    return expected > best                                                        ? "not made: more messages"
+           : expected == best && is_planned && pccl__search_is_hurried(search) ? "not made: no fewer messages"
+                                                                                   : NULL;
+}
+
 /* Why a prospect is not worth making, or NULL. Counted in messages and forecasts, never in time. */
 static const char *too_poor(struct pccl__search *search, const struct pccl__prospect *prospect, char *text, size_t size)
 {
@@ -192,7 +203,7 @@ static const char *too_poor(struct pccl__search *search, const struct pccl__pros
         return NULL;
     }
     if (search->problem.options.frugal) {
-        return expected > search->result->schedule->num_messages ? "not made: more messages" : NULL;
+        return too_lavish(search, prospect);
     }
     bool simpler = first_use && prospect->pieces < search->result->schedule->demand->pieces &&
                    forecast_ps <= best_ps + best_ps / 64;

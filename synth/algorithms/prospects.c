@@ -171,10 +171,13 @@ static void grade_prospects(struct pccl__search *search)
     }
 }
 
+/* Of as many messages, what is planned one by one comes behind what is not: it may not be needed. */
 static void grade_by_messages(struct pccl__search *search)
 {
     for (uint32_t i = 0; i < search->num_prospects; i++) {
-        search->prospects[i].grade = (int64_t)pccl__search_count(search, &search->prospects[i]);
+        struct pccl__prospect *prospect = &search->prospects[i];
+        bool is_planned = (pccl__rows[prospect->row].flags & PCCL__PLANNED) != 0;
+        prospect->grade = 2 * (int64_t)pccl__search_count(search, prospect) + is_planned;
     }
 }
 

@@ -610,6 +610,26 @@ static void test_fewest_messages(void **state)
 }
 
 /* Among those with as few messages: few steps for few bytes, short queues for many. */
+/* Of a large group's prospects none is planned message by message where another needs as few. */
+static void test_frugal_work(void **state)
+{
+    struct pccl_topology *topology = make_topology("torus:6x4");
+    struct pccl_request request = make_request(PCCL_GATHER, 24, 8);
+    struct pccl_result *result = synthesize_frugally(topology, &request);
+    uint32_t num_spared = 0;
+    (void)state;
+    assert_int_equal(result->schedule->num_messages, 23);
+    for (uint32_t i = 0; i < result->num_candidates; i++) {
+        const struct pccl_candidate *candidate = &result->candidates[i];
+        bool is_planned = strncmp(candidate->method, "circuits", 8) == 0 || strncmp(candidate->method, "unicast", 7) == 0;
+        assert_true(!is_planned || candidate->makespan_ps < 0);
+        num_spared += is_planned;
+    }
+    assert_true(num_spared > 0);
+    pccl_result_free(result);
+    pccl_topology_free(topology);
+}
+
 static void test_frugal_shapes(void **state)
 {
     (void)state;
@@ -636,6 +656,7 @@ int main(void)
         cmocka_unit_test(test_candidates), cmocka_unit_test(test_method_filter), cmocka_unit_test(test_one_sender),
         cmocka_unit_test(test_same_every_time), cmocka_unit_test(test_processors),
         cmocka_unit_test(test_fewest_messages), cmocka_unit_test(test_frugal_shapes),
+        cmocka_unit_test(test_frugal_work),
         cmocka_unit_test(test_work_of_first_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
