@@ -79,7 +79,8 @@ static struct coll_pccl_agreed *find_entry(const struct coll_pccl_agreed *table,
     return (struct coll_pccl_agreed *)&table[place];
 }
 
-/* At least half of the table stays free. */
+/* At least half of the table stays free, or one place where there is no memory for more: a rank that gave up here would
+ * be missed when the others talk about a plan. */
 static int make_room(struct coll_pccl_group *group)
 {
     if (2 * (group->num_agreed + 1) <= group->agreed_room) {
@@ -88,7 +89,7 @@ static int make_room(struct coll_pccl_group *group)
     uint32_t room = group->agreed_room ? 2 * group->agreed_room : 16;
     struct coll_pccl_agreed *table = calloc(room, sizeof *table);
     if (!table) {
-        return MPI_ERR_NO_MEM;
+        return group->num_agreed + 1 < group->agreed_room ? OMPI_SUCCESS : MPI_ERR_NO_MEM;
     }
     for (uint32_t i = 0; i < group->agreed_room; i++) {
         if (group->agreed[i].name) {

@@ -111,31 +111,43 @@ bool coll_pccl_plan_may_be_frugal(const struct coll_pccl_group *group, const str
            group->num_ranks <= (uint32_t)coll_pccl_parameters.search_ranks && coll_pccl_band_of(call) <= FRUGAL_BAND;
 }
 
-int coll_pccl_plan_compare(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
-                           const struct coll_pccl_call *call, bool *is_worth_trying)
+/* Both plans for a call, as far as there are any and this rank has memory for them. */
+static int find_both(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                     const struct coll_pccl_call *call, struct coll_pccl_plan *plans[2],
+                     struct coll_pccl_execution *idle[2])
 {
     struct coll_pccl_call either = *call;
-    struct coll_pccl_plan *plans[2] = {NULL};
-    struct coll_pccl_execution *idle[2] = {NULL};
     int status = OMPI_SUCCESS;
-    *is_worth_trying = false;
     for (int frugal = 0; frugal < 2 && status == OMPI_SUCCESS; frugal++) {
         either.frugal = frugal;
         status = coll_pccl_archive_agree(module, comm, &either);
         if (status == OMPI_SUCCESS) {
-            status = coll_pccl_plan_find(module, comm, &either, &plans[frugal], &idle[frugal]);
+            coll_pccl_plan_find(module, comm, &either, &plans[frugal], &idle[frugal]); /* else it stays NULL */
         }
     }
-    if (status == OMPI_SUCCESS) {
+    return status;
+}
+
+int coll_pccl_plan_compare(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
+                           const struct coll_pccl_call *call, bool *is_worth_trying)
+{
+    struct coll_pccl_plan *plans[2] = {NULL};
+    struct coll_pccl_execution *idle[2] = {NULL};
+    uint64_t is_useless = 1;
+    int status = find_both(module, comm, call, plans, idle);
+    if (plans[0] && plans[1]) {
         bool same = strcmp(plans[0]->method, plans[1]->method) == 0 && plans[0]->pieces == plans[1]->pieces;
-        *is_worth_trying = !same && plans[1]->predicted_ps / FRUGAL_RATIO <= plans[0]->predicted_ps;
+        is_useless = same || plans[1]->predicted_ps / FRUGAL_RATIO > plans[0]->predicted_ps;
     }
     for (int frugal = 0; frugal < 2; frugal++) {
         if (plans[frugal]) {
             coll_pccl_plan_release(plans[frugal], idle[frugal]);
         }
     }
-    return status == COLL_PCCL_DECLINED ? OMPI_SUCCESS : status;
+    /* A rank that had no memory to compare keeps the frugal plan out at all ranks, instead of falling out of step. */
+    status = status == OMPI_SUCCESS ? coll_pccl_confer(module, comm, &is_useless, 1) : status;
+    *is_worth_trying = status == OMPI_SUCCESS && !is_useless;
+    return status;
 }
 
 /* The programs of all ranks, verified together; all but this rank's are freed. */

@@ -117,7 +117,8 @@ static inline uint64_t coll_pccl_plan_name(const struct coll_pccl_call *call)
  * messages do not pay. */
 bool coll_pccl_plan_may_be_frugal(const struct coll_pccl_group *group, const struct coll_pccl_call *call);
 /* Whether the frugal plan for a call is another than the plan, and not hopelessly slow. Both are made if they are
- * missing. The same on all ranks; an MPI error code. */
+ * missing. The ranks confer, so that it is the same on all of them, also if one runs out of memory; an MPI error code.
+ */
 int coll_pccl_plan_compare(struct coll_pccl_module *module, struct ompi_communicator_t *comm,
                            const struct coll_pccl_call *call, bool *is_worth_trying);
 /* key->kept is 0. */

@@ -3,6 +3,7 @@
  * persistent ones, which need no other rank until they start, so that a rank that fails keeps nobody waiting; on one
  * rank alone also non-blocking ones. Argument: how many of the allocations of a call fail in turn, the last ones always
  * among them; 0: all.
+ * With the argument "contests" while blocking calls are measured and plans are compared.
  * With the arguments "init" or "blocking" and a number, that allocation of one rank fails in MPI_Init, or in the first
  * blocking calls of a program that leaves errors to MPI: the job does what it should, or ends with an error. */
 #include <stdio.h>
@@ -153,6 +154,41 @@ static void test_module(void)
     MPI_Comm_free(&after);
 }
 
+/* The first calls of what is measured, in the second of which pccl's plans are compared. There an allocation of one
+ * rank fails. Returns how many there are in that call. */
+static long begin_contest(enum kind kind, long fail_at)
+{
+    struct operation operation;
+    check_case("measured %s, allocation %ld of a rank fails", kind_names[kind], fail_at);
+    MPI_Comm comm = new_comm(control);
+    operation_make(&operation, kind, comm, 0, 3, false);
+    heap.own = 0;
+    heap.fail_at = fail_at > 0 && fail_at % size == rank ? fail_at : 0;
+    heap.fail_for_good = false;
+    for (int i = 0; i < 6; i++) {
+        operation_fill(&operation, i);
+        heap.watched = i == 1;
+        operation_call(&operation, BLOCKING);
+        heap.watched = false;
+        check_that(operation.status == MPI_SUCCESS, "call %d: error %d", i, operation.status);
+        operation_check(&operation);
+    }
+    operation_free(&operation);
+    MPI_Comm_free(&comm);
+    return heap.own;
+}
+
+/* A rank that has no memory to compare plans stays in step with the others, who must not wait for it. */
+static void test_contests(void)
+{
+    for (int kind = 0; kind < NUM_KINDS; kind++) {
+        long count = agree((int)begin_contest((enum kind)kind, 0), MPI_MIN);
+        for (long at = 1; at + LAST < count; at += count / 16 + 1) {
+            begin_contest((enum kind)kind, at);
+        }
+    }
+}
+
 /* Enough calls of each kind for what is measured to end, then freed and made anew. */
 static void call_all_blocking(MPI_Comm parent)
 {
@@ -202,6 +238,11 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_dup(MPI_COMM_WORLD, &control);
+    if (argc > 1 && strcmp(argv[1], "contests") == 0) {
+        test_contests();
+        MPI_Comm_free(&control);
+        return check_finalize();
+    }
     for (int kind = 0; kind < NUM_KINDS; kind++) {
         struct trial small = {(enum kind)kind, PERSISTENT, 3, kind % 2 == 0, 0};
         struct trial large = {(enum kind)kind, PERSISTENT, 5000, kind % 2 == 1, 0};

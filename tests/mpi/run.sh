@@ -434,6 +434,8 @@ exhaust() {
 
 exhaustion() {
     launch exhaustion-3 3 60 "--mca coll_pccl_cache_plans 1" exhaustion 2
+    launch exhaustion-contests 4 60 "--mca coll_pccl_select measure --mca coll_pccl_cache_plans 1 $(topology mesh:2x2)" \
+        exhaustion contests
     for number in 3 30; do
         exhaust init "$number" ""
     done
