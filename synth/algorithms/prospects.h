@@ -50,7 +50,7 @@ static inline bool pccl__search_is_hurried(const struct pccl__search *search)
 /* Fills search->prospects: best first, those that cannot serve last. fallback: only methods for where no other serves,
  * else all others. */
 void pccl__search_list(struct pccl__search *search, bool fallback);
-/* Messages of a prospect, roughly; not more than there are. */
+/* Messages of a prospect, roughly; not more than there are, patterns of one's own (PCCL_CUSTOM) apart. */
 uint64_t pccl__search_count(const struct pccl__search *search, const struct pccl__prospect *prospect);
 /* Its forecast, as far as it is trusted. */
 int64_t pccl__search_weigh(const struct pccl__search *search, const struct pccl__prospect *prospect);

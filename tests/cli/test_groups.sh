@@ -24,6 +24,8 @@ ranks all 5 star:5 all
 ranks rows-at-once 8 mesh:4x4 row:0+row:2
 ranks each-row 16 mesh:4x4 each:row
 ranks each-plane 8 mesh:2x2x2 each:dim1
+check "each row, few messages" 0 "$PCCL" synth -t torus:4x4 -c reduce_scatter -g each:row -s 1MiB --effort quick --frugal --json
+holds "as few as any method needs" out '"messages": 48,'
 check "each row, all-gather" 0 "$PCCL" synth -t mesh:3x4 -c allgather -g each:row -s 4KiB --relays --json -o rows.json
 holds "three groups" out '"groups": 3,'
 method=$(sed 's/.*"method": "\([^"]*\)".*/\1/' out)
