@@ -205,6 +205,7 @@ static const struct {
     FIELD(max_ranks, "coll_pccl_max_ranks"),
     FIELD(search_ranks, "coll_pccl_search_ranks"),
     FIELD(message_limit, "coll_pccl_message_limit"),
+    FIELD(network_message, "coll_pccl_network_message"),
     FIELD(reproducible, "coll_pccl_reproducible"),
     FIELD(check, "coll_pccl_check"),
     FIELD(selection, "coll_pccl_select, or whether coll_pccl_plan_dir is set,"),
@@ -235,6 +236,8 @@ static void fill_record(struct coll_pccl_record *record, uint64_t installed, con
     record->max_ranks = (uint64_t)coll_pccl_parameters.max_ranks;
     record->search_ranks = (uint64_t)coll_pccl_parameters.search_ranks;
     record->message_limit = (uint64_t)coll_pccl_parameters.message_limit;
+    record->network_message = (uint64_t)coll_pccl_parameters.network_message;
+    record->eager_bytes = coll_pccl_network_eager();
     record->reproducible = (uint64_t)coll_pccl_parameters.reproducible;
     record->check = (uint64_t)coll_pccl_parameters.check;
     const char *plan_dir = coll_pccl_parameters.plan_dir;
@@ -326,6 +329,21 @@ static bool exchange(struct ompi_communicator_t *world, uint64_t installed, stru
     return agreed;
 }
 
+/* How the job stands, told by rank 0. */
+static void report_start(const struct coll_pccl_record *records)
+{
+    char parts[64] = "";
+    bool has_hosts = false;
+    for (uint32_t i = 1; i < coll_pccl_world.num_ranks; i++) {
+        has_hosts |= strcmp(records[i].host, records[0].host) != 0;
+    }
+    if (has_hosts && coll_pccl_world.network_message < SIZE_MAX) {
+        snprintf(parts, sizeof parts, ", messages between hosts of up to %zu bytes", coll_pccl_world.network_message);
+    }
+    opal_output(coll_pccl_output, "on for %u ranks of MPI_COMM_WORLD, topology %s with %u devices%s",
+                coll_pccl_world.num_ranks, coll_pccl_world.topology->name, coll_pccl_world.topology->num_devices, parts);
+}
+
 bool coll_pccl_agreement_reach(struct ompi_communicator_t *world, uint64_t installed)
 {
     size_t num_ranks = (size_t)ompi_comm_size(world);
@@ -342,8 +360,7 @@ bool coll_pccl_agreement_reach(struct ompi_communicator_t *world, uint64_t insta
         }
     }
     if (coll_pccl_world.agreed && coll_pccl_parameters.verbose > 0 && ompi_comm_rank(world) == 0) {
-        opal_output(coll_pccl_output, "on for %u ranks of MPI_COMM_WORLD, topology %s with %u devices",
-                    coll_pccl_world.num_ranks, coll_pccl_world.topology->name, coll_pccl_world.topology->num_devices);
+        report_start(records);
     }
     free(records);
     free(statuses);

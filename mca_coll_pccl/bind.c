@@ -9,6 +9,7 @@
 
 #include "execute.h"
 #include "pack.h"
+#include "world.h"
 
 /* Messages up to this size travel at once, without waiting for the receiver to be ready: nothing is gained by having
  * many receives open. */
@@ -244,8 +245,16 @@ static void set_units(struct coll_pccl_execution *execution, const struct coll_p
     execution->extent = layout->ub - layout->lb;
     execution->unit_bytes = layout->size;
     execution->dense = layout->flags & OPAL_DATATYPE_FLAG_NO_GAPS;
-    size_t limit = (size_t)coll_pccl_parameters.message_limit;
+    size_t limit = (size_t)coll_pccl_parameters.message_limit, network = coll_pccl_world.network_message;
     execution->message_units = layout->size < limit ? limit / layout->size : 1;
+    network = network < limit ? network : limit;
+    execution->network_units = layout->size < network ? network / layout->size : 1;
+}
+
+/* The same at both ends. */
+static bool is_on_other_host(const struct coll_pccl_execution *execution, uint32_t peer)
+{
+    return !OPAL_PROC_ON_LOCAL_NODE(ompi_comm_peer_lookup(execution->comm, (int)peer)->super.proc_flags);
 }
 
 /* Memory of an accelerator is reached by Open MPI's copying only, so it is staged through host memory. That is this
@@ -398,6 +407,8 @@ static void set_message(struct coll_pccl_execution *execution, uint32_t index, s
         message->units += units;
         next = address + (ptrdiff_t)units * execution->extent;
     }
+    bool is_split = message->units > execution->network_units && is_on_other_host(execution, operation->peer);
+    message->part_units = is_split ? execution->network_units : execution->message_units;
     if (message->staged) {
         struct coll_pccl_room room = coll_pccl_room(execution->datatype, message->units);
         message->staged_at = (ptrdiff_t)*staged_bytes + room.first;
@@ -406,12 +417,12 @@ static void set_message(struct coll_pccl_execution *execution, uint32_t index, s
 }
 
 /* Requests that may be under way for a message. */
-static size_t num_parts(const struct coll_pccl_execution *execution, const struct coll_pccl_message *message)
+static size_t num_parts(const struct coll_pccl_message *message)
 {
-    if (message->units <= execution->message_units) {
+    if (message->units <= message->part_units) {
         return 1;
     }
-    size_t parts = (message->units + execution->message_units - 1) / execution->message_units;
+    size_t parts = (message->units + message->part_units - 1) / message->part_units;
     return parts < COLL_PCCL_PARTS ? parts : COLL_PCCL_PARTS;
 }
 
@@ -459,7 +470,7 @@ static int set_messages(struct coll_pccl_execution *execution)
         for (uint32_t i = 0; i < plan->sequence[kind].count; i++) {
             uint32_t index = plan->sequence[kind].operations[i];
             set_message(execution, index, &staged_bytes);
-            size_t parts = num_parts(execution, &execution->messages[index]);
+            size_t parts = num_parts(&execution->messages[index]);
             most_parts = parts > most_parts ? parts : most_parts;
             most_units = execution->messages[index].units > most_units ? execution->messages[index].units : most_units;
         }

@@ -33,6 +33,7 @@ struct coll_pccl_parameters {
     int processors;
     int agreement_timeout; /* seconds */
     int message_limit;     /* bytes */
+    int network_message;   /* bytes; 0: see network.c */
     int keep_mib;          /* MiB */
     int reproducible;      /* reductions by the fixed tree of pccl/demand.h */
     int check;             /* compare the arguments of blocking calls over the ranks */

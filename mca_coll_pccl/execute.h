@@ -18,7 +18,7 @@
  * rank that only sends from filling the memory of a slow one that only receives. */
 #define COLL_PCCL_FLOW_CALLS 128
 
-/* Requests of one message, split by coll_pccl_message_limit, that may be under way. All requests under way are looked
+/* Requests of one message that is split (coll_pccl_message_limit, coll_pccl_network_message) that may be under way. All requests under way are looked
  * at when one completes, so without a bound a message of many parts would cost the square of their number. */
 #define COLL_PCCL_PARTS 16
 
@@ -39,6 +39,7 @@ struct coll_pccl_message {
     size_t units;
     bool staged;         /* address is in the staging area: the slots are not neighbours in memory */
     ptrdiff_t staged_at; /* where there */
+    size_t part_units;   /* more are sent as several messages */
     size_t posted;       /* units handed to the transport */
     uint32_t pending;    /* requests under way for it */
 };
@@ -90,7 +91,7 @@ struct coll_pccl_execution {
     ptrdiff_t scratch_stride;
     size_t chunk_units;                 /* per block, of chunks in scratch */
     const size_t *chunk_block_units;    /* instead: of each block */
-    size_t message_units;               /* more are sent as several messages */
+    size_t message_units, network_units; /* of the largest messages, to ranks of any and of other hosts */
     struct coll_pccl_message *messages; /* [num_operations] */
 
     /* State of the run. */

@@ -32,6 +32,7 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/module.c \
 	mca_coll_pccl/neighborhood.c \
 	mca_coll_pccl/neighborhood.h \
+	mca_coll_pccl/network.c \
 	mca_coll_pccl/pack.c \
 	mca_coll_pccl/pack.h \
 	mca_coll_pccl/parameters.c \

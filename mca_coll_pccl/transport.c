@@ -3,13 +3,14 @@
 #include "report.h"
 
 /* Starts a message of an operation, or a part of one. */
-static int post_part(struct coll_pccl_execution *execution, uint32_t index, char *address, size_t units)
+static int post_part(struct coll_pccl_execution *execution, uint32_t index, char *address, size_t units,
+                     mca_pml_base_send_mode_t mode)
 {
     const struct pccl_operation *operation = &execution->plan->program->operations[index];
     ompi_request_t *request = NULL;
     int status = operation->kind == PCCL_OP_SEND
                      ? MCA_PML_CALL(isend(address, units, execution->datatype, (int)operation->peer, execution->tag,
-                                          execution->send_mode, execution->comm, &request))
+                                          mode, execution->comm, &request))
                      : MCA_PML_CALL(irecv(address, units, execution->datatype, (int)operation->peer, execution->tag,
                                           execution->comm, &request));
     if (request == &ompi_request_empty) {
@@ -23,15 +24,17 @@ static int post_part(struct coll_pccl_execution *execution, uint32_t index, char
     return status;
 }
 
-/* The next part of a message, from message->posted on. */
+/* The next part of a message, from message->posted on. A sender whose parts are gone at once must not run far ahead of
+ * its receiver, who would have to store them: of every COLL_PCCL_PARTS one is over only when it is being received. */
 static int post_next(struct coll_pccl_execution *execution, uint32_t index)
 {
     struct coll_pccl_message *message = &execution->messages[index];
-    size_t limit = execution->message_units, left = message->units - message->posted;
-    size_t units = left < limit ? left : limit;
+    size_t left = message->units - message->posted, units = left < message->part_units ? left : message->part_units;
     char *address = message->address + (ptrdiff_t)message->posted * execution->extent;
+    bool is_last_of_some = message->posted / message->part_units % COLL_PCCL_PARTS == COLL_PCCL_PARTS - 1;
     message->posted += units;
-    return post_part(execution, index, address, units);
+    return post_part(execution, index, address, units,
+                     is_last_of_some ? MCA_PML_BASE_SEND_SYNCHRONOUS : execution->send_mode);
 }
 
 int coll_pccl_transport_continue(struct coll_pccl_execution *execution, uint32_t index)
@@ -50,9 +53,9 @@ int coll_pccl_transport_post(struct coll_pccl_execution *execution, uint32_t ind
         coll_pccl_report_message(execution, index);
     }
     struct coll_pccl_message *message = &execution->messages[index];
-    if (message->units <= execution->message_units) { /* the messages of a barrier are empty, and sent */
+    if (message->units <= message->part_units) { /* the messages of a barrier are empty, and sent */
         message->posted = message->units;
-        return post_part(execution, index, message->address, message->units);
+        return post_part(execution, index, message->address, message->units, execution->send_mode);
     }
     message->posted = 0;
     return coll_pccl_transport_continue(execution, index);

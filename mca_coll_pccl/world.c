@@ -124,6 +124,7 @@ int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll
     }
     if (status == PCCL_SUCCESS) {
         coll_pccl_world.num_ranks = num_ranks;
+        coll_pccl_world.network_message = coll_pccl_network_message(records, num_ranks);
     }
     pccl_topology_free(star);
     free(devices);

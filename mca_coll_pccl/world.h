@@ -12,6 +12,7 @@ struct coll_pccl_world {
     uint32_t num_ranks;
     struct pccl_topology *topology;
     uint32_t *devices; /* [num_ranks] */
+    size_t network_message; /* bytes of the largest message between hosts */
 };
 extern struct coll_pccl_world coll_pccl_world;
 
@@ -33,11 +34,13 @@ struct coll_pccl_record {
     uint64_t max_ranks;
     uint64_t search_ranks;
     uint64_t message_limit;
+    uint64_t network_message;
     uint64_t reproducible;
     uint64_t check;
     uint64_t selection; /* enum coll_pccl_selection, and whether there is a plan_dir */
     uint64_t fabric; /* digest of the topology made from the parameter, 0 if there is none */
     char host[COLL_PCCL_HOST_BYTES];
+    uint64_t eager_bytes;    /* see coll_pccl_network_eager */
     struct pccl_place place; /* host and processor follow from all records */
     uint64_t quota;       /* processors whose time cgroups leave the rank, see quota.h; 0: no limit */
     uint64_t quota_group; /* ranks of a host with the same number share that limit */
@@ -55,6 +58,12 @@ int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabr
 int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records,
                            uint32_t num_ranks, uint32_t *unplaced, struct pccl_error *error);
 void coll_pccl_world_free(void);
+
+/* network.c: bytes that a message between hosts may have so that this process sends it without a handshake; 0: no reason
+ * to keep to any, or not known. */
+uint64_t coll_pccl_network_eager(void);
+/* What coll_pccl_network_message says, or what all ranks can send without a handshake; SIZE_MAX: no limit. */
+size_t coll_pccl_network_message(const struct coll_pccl_record *records, uint32_t num_ranks);
 
 /* place.c: host name and position of this process in its host, in its record. */
 void coll_pccl_place_find(struct coll_pccl_record *record);

@@ -267,6 +267,12 @@ hosts() {
     several="--mca plm rsh --mca plm_rsh_agent $here/agent.sh --mca plm_rsh_no_tree_spawn 1 --mca btl vader,self,tcp"
     launch hosts-3+4 7 90 "$several --host alpha:3,beta:4" collectives roots comms counts
     launch hosts-1+3+2 6 90 "$several --host alpha:1,beta:3,gamma:2 --map-by node" collectives types reductions random
+    # Messages between hosts in parts: as TCP sends without a handshake, and of a few bytes.
+    launch hosts-parts 7 90 "$several --host alpha:3,beta:4 --mca btl_tcp_eager_limit 2128" collectives roots counts
+    said "on for 7 ranks .*, messages between hosts of up to 2000 bytes" || fail hosts-parts "no line about the parts"
+    launch hosts-crumbs 6 90 "$several --host alpha:1,beta:3,gamma:2 --mca coll_pccl_network_message 100" \
+        collectives types reductions random
+    launch hosts-parts-pending 4 60 "$several --host alpha:2,beta:2 --mca coll_pccl_network_message 100" nonblocking 20
     launch hosts-in-file 4 60 "$several --host d2:2,d0:1,d3:1 $(topology ring:4)" collectives roots random
     # Names in full and in short, on either side, in any case. Fewer devices than ranks: only names can match them.
     full="$several --mca orte_keep_fqdn_hostnames 1"
@@ -416,6 +422,7 @@ agreement() {
     differ other-check 'What happens now: pccl is off' OMPI_MCA_coll_pccl_check=1
     differ other-select 'What happens now: pccl is off' OMPI_MCA_coll_pccl_select=model
     differ other-plan-dir 'What happens now: pccl is off' OMPI_MCA_coll_pccl_plan_dir=/tmp
+    differ other-network-message 'What happens now: pccl is off' OMPI_MCA_coll_pccl_network_message=4096
     differ other-message-limit 'What happens now: pccl is off' OMPI_MCA_coll_pccl_message_limit=4096
     differ wrong-in-one 'What happens now: *pccl is off' OMPI_MCA_coll_pccl_topology=donut:4
 }
