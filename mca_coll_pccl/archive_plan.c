@@ -26,7 +26,8 @@ static void name_plan(const struct coll_pccl_key *key, char text[KEY_BYTES])
              "%s, %" PRId64 " bytes, root %" PRIu32 "%s%s%s%s, %" PRIu32 " ranks on %016" PRIx64 " of %016" PRIx64,
              pccl_collective_name(key->collective), coll_pccl_band_bytes(key->band), key->root,
              key->ordered ? ", in rank order" : "", key->reproducible ? ", reproducible" : "",
-             key->direct ? ", direct" : "", key->frugal ? ", frugal" : "", key->num_ranks, key->digest, coll_pccl_world.topology->digest);
+             key->direct ? ", direct" : "", key->frugal ? ", frugal" : "", key->num_ranks, key->digest,
+             coll_pccl_world.topology->digest);
 }
 
 int coll_pccl_archive_load(const struct coll_pccl_key *key, struct pccl_schedule **schedule, struct pccl_error *error)

@@ -31,8 +31,9 @@ static struct coll_pccl_plan **bucket_of(const struct coll_pccl_key *key)
 static bool is_same(const struct coll_pccl_key *a, const struct coll_pccl_key *b)
 {
     return a->digest == b->digest && a->collective == b->collective && a->band == b->band && a->root == b->root &&
-           a->ordered == b->ordered && a->reproducible == b->reproducible && a->direct == b->direct && a->frugal == b->frugal &&
-           a->num_ranks == b->num_ranks && a->rank == b->rank && a->one_block == b->one_block &&
+           a->ordered == b->ordered && a->reproducible == b->reproducible && a->direct == b->direct &&
+           a->frugal == b->frugal && a->num_ranks == b->num_ranks && a->rank == b->rank &&
+           a->one_block == b->one_block &&
            coll_pccl_neighborhood_equal(a->neighborhood, b->neighborhood) &&
            (a->neighborhood || memcmp(a->devices, b->devices, a->num_ranks * sizeof *a->devices) == 0);
 }

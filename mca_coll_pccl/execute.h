@@ -18,8 +18,9 @@
  * rank that only sends from filling the memory of a slow one that only receives. */
 #define COLL_PCCL_FLOW_CALLS 128
 
-/* Requests of one message that is split (coll_pccl_message_limit, coll_pccl_network_message) that may be under way. All requests under way are looked
- * at when one completes, so without a bound a message of many parts would cost the square of their number. */
+/* Requests of one message that is split (coll_pccl_message_limit, coll_pccl_network_message) that may be under way. All
+ * requests under way are looked at when one completes, so without a bound a message of many parts would cost the square
+ * of their number. */
 #define COLL_PCCL_PARTS 16
 
 /* Input or output of a call in units: bytes of the packed stream, or elements if the collective reduces. */

@@ -95,9 +95,9 @@ static const struct parameter parameters[] = {
      "same on all ranks."},
     {"network_message", &coll_pccl_parameters.network_message, NULL, 0, 1 << 30, 0, OPAL_INFO_LVL_6,
      MCA_BASE_VAR_SCOPE_READONLY,
-     "Largest message in bytes between hosts; longer ones are sent in parts, each a message of its own. 0 (default): over "
-     "TCP, among more than two ranks, what it sends without a handshake (btl_tcp_eager_limit), since on a busy network "
-     "handshakes wait behind data; else no limit but coll_pccl_message_limit. Must be the same on all ranks."},
+     "Largest message in bytes between hosts; longer ones are sent in parts, each a message of its own. 0 (default): "
+     "over TCP, among more than two ranks, what it sends without a handshake (btl_tcp_eager_limit), since on a busy "
+     "network handshakes wait behind data; else no limit but coll_pccl_message_limit. Must be the same on all ranks."},
     {"keep_mib", &coll_pccl_parameters.keep_mib, NULL, 0, 1 << 20, DEFAULT_KEEP_MIB, OPAL_INFO_LVL_6,
      MCA_BASE_VAR_SCOPE_LOCAL,
      "MiB of temporary buffers that a process keeps from call to call (default 64). What goes beyond is allocated and "

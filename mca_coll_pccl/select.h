@@ -1,11 +1,11 @@
 /* Choosing between pccl's plans and the component below, so that pccl is never slower than what was there before.
  *
  * With coll_pccl_select measure, the first blocking calls of a collective in an octave of sizes on a communicator
- * alternate between both, and a frugal plan for small ones (contest.h); then the fastest serves. Whatever is decided follows from the order of the
- * calls on this communicator and from numbers that its ranks have exchanged, through the allreduce of the component
- * below, inside such calls: so all ranks decide the same. What was measured on one communicator serves another with
- * ranks in the same places only if all its ranks know of it, which they ask each other at its first call: threads may
- * call on several communicators in another order on every rank. */
+ * alternate between both, and a frugal plan for small ones (contest.h); then the fastest serves. Whatever is decided
+ * follows from the order of the calls on this communicator and from numbers that its ranks have exchanged, through the
+ * allreduce of the component below, inside such calls: so all ranks decide the same. What was measured on one
+ * communicator serves another with ranks in the same places only if all its ranks know of it, which they ask each other
+ * at its first call: threads may call on several communicators in another order on every rank. */
 #ifndef COLL_PCCL_SELECT_H
 #define COLL_PCCL_SELECT_H
 

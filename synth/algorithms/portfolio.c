@@ -240,7 +240,8 @@ static const char *too_poor(struct pccl__search *search, const struct pccl__pros
 
 /* Why a prospect without a forecast cannot serve. In a small group, where no work is spared, its algorithm itself says
  * why, if it is not one that searches before it gives up. */
-static const char *ask_refusal(struct pccl__search *search, const struct pccl__prospect *prospect, char *text, size_t size)
+static const char *ask_refusal(struct pccl__search *search, const struct pccl__prospect *prospect, char *text,
+                               size_t size)
 {
     struct pccl_error error = {{0}};
     struct pccl_schedule *schedule = NULL;
@@ -328,6 +329,12 @@ static int count_processors(struct pccl__search *search)
     return 0;
 }
 
+static bool needs_fallback(struct pccl__search *search)
+{
+    bool small = search->problem.num_ranks <= LARGE_GROUP;
+    return search->result->schedule == NULL || (!pccl__search_is_first_use(search) && (small || !is_done(search)));
+}
+
 static int search_best(struct pccl__search *search)
 {
     search->floor_ps = pccl__problem_floor_ps(&search->problem);
@@ -338,8 +345,7 @@ static int search_best(struct pccl__search *search)
     int status = count_processors(search);
     status = status == 0 ? try_all(search, false) : status;
     /* Even the forecast of a fallback may take memory for the routes of all pairs. */
-    if (status == 0 && (search->result->schedule == NULL ||
-                        (!pccl__search_is_first_use(search) && (search->problem.num_ranks <= LARGE_GROUP || !is_done(search))))) {
+    if (status == 0 && needs_fallback(search)) {
         status = try_all(search, true);
     }
     if (status == 0 && search->result->schedule == NULL) {

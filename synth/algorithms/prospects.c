@@ -135,7 +135,8 @@ static void add_prospects(struct pccl__search *search, uint32_t row)
         return;
     }
     last = last > first ? last : first;
-    bool first_use = pccl__search_is_first_use(search), small = problem->num_ranks <= PCCL__FIRST_USE_RANKS && !pccl__search_is_hurried(search);
+    bool first_use = pccl__search_is_first_use(search);
+    bool small = problem->num_ranks <= PCCL__FIRST_USE_RANKS && !pccl__search_is_hurried(search);
     int64_t best_ps = -1;
     for (uint32_t k = first; k <= last; k++) {
         int64_t estimate_ps = add_work(search, row, k, pccl__row_estimate(problem, row, 1u << k));

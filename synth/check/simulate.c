@@ -95,7 +95,8 @@ static void delay_by_overheads(struct simulator *simulator, struct route *route)
         struct hop *hop = &simulator->hops[route->first_hop + i];
         hop->offset_ps = pccl__add_limited(hop->offset_ps, endpoints->send_overhead_ps);
     }
-    route->latency_ps = pccl__add_limited(route->latency_ps, endpoints->send_overhead_ps + endpoints->receive_overhead_ps);
+    int64_t overheads_ps = endpoints->send_overhead_ps + endpoints->receive_overhead_ps;
+    route->latency_ps = pccl__add_limited(route->latency_ps, overheads_ps);
     endpoints->send_overhead_ps = endpoints->receive_overhead_ps = 0;
 }
 

@@ -168,7 +168,8 @@ static void test_overheads(void **state)
     check_times(topology, later, 2, later_start, later_finish);
     /* Processors of any width: only links are waited for. B to c as before; a's message to c follows it at s-c, that to b
      * at a-s. */
-    static const int64_t wide_start[] = {1000, 1005, 1006}, wide_finish[] = {1115, 1005 + 10 + 3 + 100, 1006 + 14 + 1 + 100};
+    static const int64_t wide_start[] = {1000, 1005, 1006};
+    static const int64_t wide_finish[] = {1115, 1005 + 10 + 3 + 100, 1006 + 14 + 1 + 100};
     check_times_of(topology, sent, 3, true, wide_start, wide_finish);
     pccl_topology_free(topology);
 }
