@@ -57,15 +57,25 @@ AWK
     fi
 }
 
-# check_calibration NAME RANKS: the rates that pccl-calibrate finds are those of the links, to 15 %.
+# check_calibration NAME RANKS: the rates that pccl-calibrate finds are those of the links, to 15 %, in one of three
+# attempts: a machine that does other work meanwhile makes links look slower.
 check_calibration() {
-    local program=${PCCL_BUILD:-.}/installed/bin/pccl-calibrate
+    local program=${PCCL_BUILD:-.}/installed/bin/pccl-calibrate attempt
     [ -e "$program" ] || program=${PCCL_BUILD:-.}/pccl-calibrate
-    cluster_fabric >"$CLUSTER_DIR/fabric.json"
-    start "$1" 60 "$plain_environment" -n "$2" -x LD_PRELOAD="$TEST_FOLDER/idle.so" \
-        "$program" -t "$CLUSTER_DIR/fabric.json"
-    judge_trouble=$(trouble)
-    wrong=$(awk -v mbit="$CLUSTER_RATE_MBIT" '
+    for attempt in 1 2 3; do
+        cluster_fabric >"$CLUSTER_DIR/fabric.json"
+        start "$1" 60 "$plain_environment" -n "$2" -x LD_PRELOAD="$TEST_FOLDER/idle.so" \
+            "$program" -t "$CLUSTER_DIR/fabric.json"
+        judge_trouble=$(trouble)
+        wrong=$(wrong_rates)
+        [ -n "$judge_trouble$wrong" ] || break
+    done
+    if [ -n "$judge_trouble$wrong" ]; then fail "$1" "$judge_trouble $wrong"; else pass "$1" "$start_seconds s"; fi
+}
+
+# The classes in fabric.json whose rate is not that of the links.
+wrong_rates() {
+    awk -v mbit="$CLUSTER_RATE_MBIT" '
         /"classes"/, /}$/ {
             if (match($0, /"ps_per_mib": [0-9]+/)) {
                 rate = 1048576 / substr($0, RSTART + 14, RLENGTH - 14) * 1e12 / (mbit * 125000 * 1448 / 1514)
@@ -73,8 +83,7 @@ check_calibration() {
                 if (rate < 0.85 || rate > 1.15) print rate " times the rate of the links: " $0
             }
         }
-        END { if (!seen) print "nothing is measured" }' "$CLUSTER_DIR/fabric.json")
-    if [ -n "$judge_trouble$wrong" ]; then fail "$1" "$judge_trouble $wrong"; else pass "$1" "$start_seconds s"; fi
+        END { if (!seen) print "nothing is measured" }' "$CLUSTER_DIR/fabric.json"
 }
 
 # on_network KIND COMMAND...: the network is taken down whatever the commands say.
