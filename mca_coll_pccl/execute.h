@@ -149,6 +149,12 @@ static inline int coll_pccl_unload(struct coll_pccl_execution *execution)
 
 /* Where an operand lies and how many units it has. */
 char *coll_pccl_operand(const struct coll_pccl_execution *execution, uint32_t slot, size_t *units);
+
+/* message.c */
+
+/* Where all messages and copies of the execution lie, whose areas are set, and room for what they need. An MPI error
+ * code on failure. */
+int coll_pccl_set_messages(struct coll_pccl_execution *execution);
 /* Between a staged message and the slots of its operation. */
 int coll_pccl_gather_staged(struct coll_pccl_execution *execution, uint32_t operation);
 int coll_pccl_scatter_staged(struct coll_pccl_execution *execution, uint32_t operation);

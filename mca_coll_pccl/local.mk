@@ -29,6 +29,7 @@ mca_coll_pccl_la_SOURCES = \
 	mca_coll_pccl/execute.h \
 	mca_coll_pccl/keep.c \
 	mca_coll_pccl/local.c \
+	mca_coll_pccl/message.c \
 	mca_coll_pccl/module.c \
 	mca_coll_pccl/neighborhood.c \
 	mca_coll_pccl/neighborhood.h \

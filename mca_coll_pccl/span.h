@@ -22,6 +22,11 @@ static inline ptrdiff_t coll_pccl_span(const struct ompi_datatype_t *type, size_
  * the allocation is. */
 #define COLL_PCCL_ALIGNMENT 64
 
+static inline size_t coll_pccl_align(size_t bytes)
+{
+    return (bytes + COLL_PCCL_ALIGNMENT - 1) & ~(size_t)(COLL_PCCL_ALIGNMENT - 1);
+}
+
 struct coll_pccl_room {
     size_t bytes;
     ptrdiff_t first; /* from the start of the allocation to the address of element 0 */

@@ -12,6 +12,7 @@ UNIT_TESTS = \
 	tests/unit/test_exchange \
 	tests/unit/test_fold \
 	tests/unit/test_rounds \
+	tests/unit/test_frugal \
 	tests/unit/test_generators \
 	tests/unit/test_greedy \
 	tests/unit/test_hierarchy \
@@ -73,6 +74,7 @@ tests_unit_test_schedule_io_SOURCES = tests/unit/test_schedule_io.c $(UNIT_SAMPL
 tests_unit_test_verify_program_SOURCES = tests/unit/test_verify_program.c $(UNIT_SUSPECT)
 tests_unit_test_verify_random_SOURCES = tests/unit/test_verify_random.c $(UNIT_SUSPECT) $(UNIT_INTERPRETER)
 tests_unit_test_verify_schedule_SOURCES = tests/unit/test_verify_schedule.c $(UNIT_SUSPECT)
+tests_unit_test_frugal_SOURCES = tests/unit/test_frugal.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_matching_SOURCES = tests/unit/test_matching.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY) \
 	$(UNIT_SAMPLES)
