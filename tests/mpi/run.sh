@@ -58,7 +58,7 @@ matrix() {
     launch tree-12 12 180 "$(topology fattree:3x4:taper=2)" collectives
     launch scattered-12 12 180 "$(topology mesh:4x4 3,15,0,12,7,8,1,14,5,10,2,9)" collectives types random
     launch boxes-12 12 180 "$(topology boxes:3x4) --mca coll_pccl_message_limit 1000" collectives roots types counts
-    launch torus-16 16 240 "$(topology torus:4x4)" collectives --random 600
+    launch torus-16 16 240 "$(topology torus:4x4)" collectives --random 300
     launch star-16 16 240 "$(topology star:16)" collectives comms reductions random
     launch mesh-16 16 240 "$(topology mesh:4x4 15-0)" collectives roots types random
     launch uneven-15 15 240 "$(topology star:2 0,0,0,0,0,0,0,1,1,1,1,1,1,1,1)" collectives roots comms random

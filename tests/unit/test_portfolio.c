@@ -14,6 +14,7 @@
 #include "pccl/bound.h"
 #include "pccl/place.h"
 #include "replay.h"
+#include "sanitized.h"
 
 static struct pccl_topology *make_topology(const char *text)
 {
@@ -156,14 +157,7 @@ static void check_case(const struct pccl_topology *topology, const struct pccl_r
     pccl_result_free(thorough);
 }
 
-/* Sanitizers look at memory, which the sizes of blocks hardly matter for, and take several times as long: then each
- * group of each topology has one of the sizes. */
-#ifdef __SANITIZE_ADDRESS__
-static const bool has_all_sizes = false;
-#else
-static const bool has_all_sizes = true;
-#endif
-
+/* Under a sanitizer each group of each topology has one of the sizes. */
 static void check_collective(enum pccl_collective collective)
 {
     static const int64_t sizes[] = {8, 4096, 262144};
@@ -174,7 +168,7 @@ static void check_collective(enum pccl_collective collective)
         for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= topology->num_devices; c++) {
             for (size_t s = 0; s < num_sizes; s++) {
                 struct pccl_request request = make_request(collective, counts[c], sizes[s]);
-                if (has_all_sizes || (t + c) % num_sizes == s) {
+                if (!is_sanitized || (t + c) % num_sizes == s) {
                     check_case(topology, &request, &tally);
                 }
             }
