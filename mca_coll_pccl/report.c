@@ -183,7 +183,7 @@ void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct 
     print_subject(subject, comm, pccl_collective_name(key->collective));
     print_bytes(size, key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band));
     opal_output(coll_pccl_output, "%s: %u candidate%s for a size of %s%s, %u made", subject, result->num_candidates,
-                plural(result->num_candidates), size, key->frugal ? ", with few messages" : "", num_made);
+                plural(result->num_candidates), size, key->frugal ? ", frugal" : "", num_made);
     for (uint32_t i = 0; i < num_made; i++) {
         print_time(time, made[i]->makespan_ps);
         opal_output(coll_pccl_output, "id %lu: %s, %s: %-24s %3u piece%s  %12s  %s", COLL_PCCL_COMM_ID(comm),

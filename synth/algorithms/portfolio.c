@@ -110,7 +110,10 @@ static int judge(struct pccl__search *search, const struct pccl__prospect *prosp
 {
     struct pccl_result *result = search->result;
     struct pccl_simulation simulation = {0};
-    const char *worse = search->problem.options.frugal ? "more messages, or slower" : "slower in the model";
+    uint32_t num_messages = schedule->num_messages, fewest = result->schedule ? result->schedule->num_messages : 0;
+    const char *worse = !search->problem.options.frugal ? "slower in the model"
+                        : num_messages != fewest        ? "more messages"
+                                                        : "as few messages, slower if processors were never busy";
     int64_t time_ps = 0;
     int status = weigh_candidate(search, schedule, &simulation, &time_ps);
     candidate->makespan_ps = simulation.makespan_ps;

@@ -17,7 +17,7 @@ static const struct cli_option options[] = {
     {"ordered", 0, NULL, "the operator of a reduction does not commute"},
     {"reproducible", 0, NULL, "reduce in an order that depends on nothing but the number of ranks"},
     {"method", 0, "NAME", "only methods whose name begins so; a wrong name lists them"},
-    {"frugal", 0, NULL, "as few messages as can be, whatever time that takes"},
+    {"frugal", 0, NULL, "as few messages as can be, even if that is slower"},
     {"effort", 0, "LEVEL", "quick or thorough (default: thorough)"},
     {"seed", 0, "NUMBER", "seed of the restarts (default: 0)"},
     {"output", 'o', "FILE", "write the schedule there"},
