@@ -93,6 +93,7 @@ struct coll_pccl_execution {
     size_t chunk_units;                 /* per block, of chunks in scratch */
     const size_t *chunk_block_units;    /* instead: of each block */
     size_t message_units, network_units; /* of the largest messages, to ranks of any and of other hosts */
+    size_t most_units;                   /* of the largest message of the plan, before it is split */
     struct coll_pccl_message *messages; /* [num_operations] */
 
     /* State of the run. */

@@ -105,6 +105,7 @@ int coll_pccl_set_messages(struct coll_pccl_execution *execution)
         }
     }
     set_copies(execution);
+    execution->most_units = most_units;
     execution->in_order = !plan->sends_early && most_parts == 1 && most_units * execution->unit_bytes <= IN_ORDER_BYTES;
     int status = reserve_requests(execution, most_parts);
     if (status != OMPI_SUCCESS || staged_bytes == 0) {

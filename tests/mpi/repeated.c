@@ -10,6 +10,7 @@
 #define MOST_ELEMENTS 3
 #define SLOT_BYTES 32 /* of a block: MOST_ELEMENTS of the largest datatype, and a gap */
 #define UNTOUCHED 0xee
+#define PAIR_BYTES 1000
 
 /* One side of a call, with blocks for these peers. */
 struct side {
@@ -193,6 +194,34 @@ static void repeat(const struct call *call, struct side *sent, struct side *got,
     }
 }
 
+/* Rank 0 and another one in turn exchange blocks as neighbours, from the same buffers on communicators that look alike:
+ * how large a message may be depends on who the other one is. */
+static void exchange_in_pairs(void)
+{
+    static unsigned char sent[2 * PAIR_BYTES], got[2 * PAIR_BYTES];
+    for (int round = 0; round < 2 * (size - 1); round++) {
+        int other = round % (size - 1) + 1, two = 2, periodic = 0;
+        MPI_Comm pair, line;
+        MPI_Comm_split(MPI_COMM_WORLD, rank == 0 || rank == other ? 0 : MPI_UNDEFINED, rank, &pair);
+        if (pair == MPI_COMM_NULL) {
+            continue;
+        }
+        check_case("ranks 0 and %d as neighbours, round %d", other, round);
+        MPI_Cart_create(pair, 1, &two, &periodic, 0, &line);
+        memset(sent, round * 16 + rank, sizeof sent);
+        memset(got, UNTOUCHED, sizeof got);
+        MPI_Neighbor_alltoall(sent, PAIR_BYTES, MPI_BYTE, got, PAIR_BYTES, MPI_BYTE, line);
+        int wrong = 0, mine = rank == 0 ? PAIR_BYTES : 0; /* where what the other one has sent belongs */
+        for (int i = 0; i < 2 * PAIR_BYTES; i++) {
+            bool is_there = i >= mine && i < mine + PAIR_BYTES;
+            wrong += got[i] != (is_there ? round * 16 + (rank == 0 ? other : 0) : UNTOUCHED);
+        }
+        check_that(wrong == 0, "%d wrong bytes", wrong);
+        MPI_Comm_free(&line);
+        MPI_Comm_free(&pair);
+    }
+}
+
 int main(int argc, char **argv)
 {
     check_init(&argc, &argv, "repeated");
@@ -215,5 +244,6 @@ int main(int argc, char **argv)
     }
     MPI_Comm_free(&line);
     free(peers);
+    exchange_in_pairs();
     return check_finalize();
 }

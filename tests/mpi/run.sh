@@ -273,6 +273,7 @@ hosts() {
     launch hosts-crumbs 6 90 "$several --host alpha:1,beta:3,gamma:2 --mca coll_pccl_network_message 100" \
         collectives types reductions random
     launch hosts-parts-pending 4 60 "$several --host alpha:2,beta:2 --mca coll_pccl_network_message 100" nonblocking 20
+    launch hosts-repeated 3 60 "$several --host alpha:2,beta:1 --mca coll_pccl_network_message 100" repeated
     launch hosts-in-file 4 60 "$several --host d2:2,d0:1,d3:1 $(topology ring:4)" collectives roots random
     # Names in full and in short, on either side, in any case. Fewer devices than ranks: only names can match them.
     full="$several --mca orte_keep_fqdn_hostnames 1"
