@@ -385,8 +385,8 @@ static bool is_lasting(const struct coll_pccl_side *side)
     return lasting;
 }
 
-/* A plan among neighbours serves any communicator whose ranks have neighbours of the same numbers: there these may be on
- * other hosts, and large messages have other parts. */
+/* A plan among neighbours serves any communicator whose ranks have neighbours of the same numbers: there these may be
+ * on other hosts, and large messages have other parts. */
 static bool has_elusive_parts(const struct coll_pccl_execution *execution)
 {
     return execution->plan->key.neighborhood && execution->most_units > execution->network_units &&
@@ -396,8 +396,8 @@ static bool has_elusive_parts(const struct coll_pccl_execution *execution)
 static bool is_repeatable(const struct coll_pccl_execution *execution, const struct coll_pccl_call *call)
 {
     const struct coll_pccl_side *input = &execution->view.input, *output = &execution->view.output;
-    return !has_elusive_parts(execution) && is_lasting(input) && is_lasting(output) && !needs_private_input(execution) &&
-           !needs_private_output(execution) && (!call->op || ompi_op_is_intrinsic(call->op));
+    return !has_elusive_parts(execution) && is_lasting(input) && is_lasting(output) &&
+           !needs_private_input(execution) && !needs_private_output(execution) && (!call->op || ompi_op_is_intrinsic(call->op));
 }
 
 /* Whether the side has copies of these displacements and datatypes, where they may be read: among neighbours not what
