@@ -14,6 +14,7 @@ enum pccl__cut {
     PCCL__WHOLE,    /* one piece a block */
     PCCL__HALVES,   /* an even number */
     PCCL__REFINED,  /* one piece a block at first use, else as many as pay while messages are few */
+    PCCL__SLICED,   /* as pccl__rounds_slices_log says, or twice as many */
     PCCL__PIPELINED /* as many as pay */
 };
 
@@ -124,5 +125,7 @@ pccl__estimate pccl__estimate_circuits;
 pccl__estimate pccl__estimate_levels; /* levels_row.c */
 pccl__estimate pccl__estimate_parts;  /* parts_row.c */
 pccl__estimate pccl__estimate_rounds; /* rounds.c */
+/* Into 2^k slices blocks are to be cut so that ranks stay in step: k. */
+uint32_t pccl__rounds_slices_log(const struct pccl__problem *problem);
 
 #endif

@@ -9,7 +9,7 @@
 #define FIRST_USE_LARGEST 6000 /* messages of one candidate, as far as it depends on the number of pieces */
 #define FIRST_USE_SMALL 1024   /* messages of a candidate that costs next to nothing */
 #define MOST_MESSAGES 1000000  /* of any candidate with a choice of pieces */
-#define REFINED_MESSAGES 16384 /* the same where pieces only even out loads */
+#define REFINED_MESSAGES 16384 /* the same where pieces only even out loads or keep ranks in step */
 #define FIRST_USE_PIECE 1024   /* smallest piece in bytes; smaller ones are half headers, unseen by the model */
 #define SMALLEST_PIECE 128
 
@@ -106,6 +106,20 @@ static int64_t uncut_bytes(const struct pccl__search *search, uint32_t row)
     return shares ? pccl__meter_block(&search->problem) : search->problem.block_bytes;
 }
 
+/* The smallest power of two of pieces, as its exponent. */
+static uint32_t fewest_pieces_log(const struct pccl__search *search, uint32_t row)
+{
+    enum pccl__cut cut = pccl__rows[row].cut;
+    uint32_t k = cut == PCCL__HALVES ? 1 : 0;
+    if (cut == PCCL__SLICED && !search->problem.options.frugal) {
+        k = pccl__rounds_slices_log(&search->problem);
+        while (k > PCCL__MAX_PIECES_LOG || (k > 0 && count_messages(search, row, k) > REFINED_MESSAGES)) {
+            k--;
+        }
+    }
+    return k;
+}
+
 /* The largest power of two of pieces worth a look, as its exponent: none too small, not too many messages. */
 static uint32_t most_pieces_log(const struct pccl__search *search, uint32_t row)
 {
@@ -129,11 +143,13 @@ static uint32_t most_pieces_log(const struct pccl__search *search, uint32_t row)
 static void add_prospects(struct pccl__search *search, uint32_t row)
 {
     struct pccl__problem *problem = &search->problem;
-    uint32_t first = pccl__rows[row].cut == PCCL__HALVES ? 1 : 0, last = most_pieces_log(search, row), best = first;
+    uint32_t first, best, last = most_pieces_log(search, row);
     if (pccl__row_refusal(problem, row) != NULL) {
         add_prospect(search, row, 1, -1);
         return;
     }
+    best = first = fewest_pieces_log(search, row);
+    last = pccl__rows[row].cut == PCCL__SLICED && last > first ? first + 1 : last;
     last = last > first ? last : first;
     bool first_use = pccl__search_is_first_use(search);
     bool small = problem->num_ranks <= PCCL__FIRST_USE_RANKS && !pccl__search_is_hurried(search);

@@ -36,6 +36,7 @@
 #define WHOLE PCCL__WHOLE
 #define HALVES PCCL__HALVES
 #define REFINED PCCL__REFINED
+#define SLICED PCCL__SLICED
 #define PIPELINED PCCL__PIPELINED
 
 /* Families: the algorithm and its forecast. */
@@ -114,7 +115,7 @@ const struct pccl__row pccl__rows[] = {
     {"circuits:folded", A2A, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_FOLDED},
     {"circuits:rotated", A2A | GA | SC | CUS, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_ROTATED},
     {"circuits:longest", A2A | GA | SC | CUS, DIRECT | UNROOTED | PLANNED, WHOLE, CIRCUITS, PCCL__CIRCUITS_LONGEST},
-    {"rounds", A2A, DIRECT | UNROOTED | PCCL__PACED, PIPELINED, ROUNDS, 0},
+    {"rounds", A2A, DIRECT | UNROOTED | PCCL__PACED, SLICED, ROUNDS, 0},
     {"unicast:farthest", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST},
     {"unicast:shuffled", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__SHUFFLED},
     {"unicast:farthest-detours", A2A | GA | SC | CUS, UNROOTED | PLANNED, REFINED, UNICAST, PCCL__FARTHEST_DETOURS},
