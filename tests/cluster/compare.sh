@@ -8,7 +8,8 @@
 # -m: as users get it, with coll_pccl_select measure, timed after so many calls (it decides within 99); else pccl
 # serves every call.
 # KIND: star, tree, torus or mesh. ORDER: natural, or a seed: hosts in random order. NAME=COLORS: see -g of compare.c.
-# PCCL_BUILD: a build of pccl. CLUSTER_RATE_MBIT: of each link, default 10.
+# PCCL_BUILD: a build of pccl. CLUSTER_RATE_MBIT: of each link, default 10. CLUSTER_LIMIT_S: after which a call has
+# failed, default 60.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 source=$(cd "$here/../.." && pwd)
@@ -62,7 +63,8 @@ cluster_mpirun -n $CLUSTER_HOSTS -x LD_PRELOAD="$CLUSTER_DIR/idle.so" \
     --mca coll_pccl_priority 100 --mca coll_pccl_select $select --mca coll_pccl_verbose "${CLUSTER_VERBOSE:-1}" \
     --mca coll_pccl_topology "$CLUSTER_DIR/fabric.json" --mca coll_tuned_use_dynamic_rules 1 $more \
     "$CLUSTER_DIR/compare" $forced -n "$calls" -w "$before" -l "$kind,$order,${group%%=*}" -g "$colors" \
-    -k "$CLUSTER_DIR/counters" -m "$CLUSTER_DIR/meeting" "$@" >"$CLUSTER_DIR/out" 2>"$CLUSTER_DIR/err" </dev/null || status=$?
+    -k "$CLUSTER_DIR/counters" -m "$CLUSTER_DIR/meeting" -t "${CLUSTER_LIMIT_S:-60}" \
+    "$@" >"$CLUSTER_DIR/out" 2>"$CLUSTER_DIR/err" </dev/null || status=$?
 cat "$CLUSTER_DIR/out" >>"$csv"
 grep 'coll:pccl\|compare:' "$CLUSTER_DIR/err" >&2 || cat "$CLUSTER_DIR/err" >&2
 drops=$(cluster_drops)

@@ -16,6 +16,8 @@ CLUSTER_RATE_MBIT=${CLUSTER_RATE_MBIT:-10}
 CLUSTER_HOSTS=${CLUSTER_HOSTS:-16} # another number on a star only
 CLUSTER_LATENCY=${CLUSTER_LATENCY:-50us} CLUSTER_OVERHEAD=${CLUSTER_OVERHEAD:-60us}
 CLUSTER_DIR=${CLUSTER_DIR:-${TMPDIR:-/tmp}/$CLUSTER_NAME}
+CLUSTER_BURST=${CLUSTER_BURST:-4096} # bytes at least; a packet and little more is nearest to a real link
+CLUSTER_PATIENCE=2s # of senders, until they take a packet for lost
 CLUSTER_LINKS=() # "namespace interface name" of every shaped link end
 
 # Why clusters cannot be made here; empty if they can.
@@ -54,11 +56,12 @@ add_pair()
     in_netns "$3" ip link set "$4" up
 }
 
-# Shapes what leaves INTERFACE of NAMESPACE and remembers it under NAME for the counters.
+# Shapes what leaves INTERFACE of NAMESPACE and remembers it under NAME for the counters. After a pause a burst passes at
+# once.
 shape()
 {
     local burst=$((CLUSTER_RATE_MBIT * 1000000 / 8 / 2000)) # half a millisecond
-    [ $burst -ge 4096 ] || burst=4096
+    [ $burst -ge "$CLUSTER_BURST" ] || burst=$CLUSTER_BURST
     in_netns "$1" ethtool -K "$2" tso off gso off gro off >/dev/null 2>&1
     in_netns "$1" tc qdisc add dev "$2" root tbf rate "${CLUSTER_RATE_MBIT}mbit" burst $burst limit 65536kb
     CLUSTER_LINKS+=("$1 $2 $3")
@@ -74,9 +77,11 @@ add_host()
     in_netns head ip link set "m$1" master manage
     in_netns "$host" ip address add "10.200.0.$(($1 + 1))/24" dev manage
     # Reno fills a link however late its acknowledgements come. BBR, which a machine may have as its default, takes those
-    # that queue behind data the other way for a slower path, and lets the link stand still until they come.
+    # that queue behind data the other way for a slower path, and lets the link stand still until they come. No packet is
+    # ever lost here, so what is sent again because an acknowledgement is late (probes, and after a timeout) only
+    # takes room on the links.
     in_netns "$host" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.tcp_slow_start_after_idle=0 \
-        net.ipv4.tcp_congestion_control=reno \
+        net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_early_retrans=0 \
         net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
 }
 
@@ -86,6 +91,7 @@ attach()
     add_pair "h$1" data fabric "d$1"
     in_netns fabric ip link set "d$1" master "$2"
     in_netns "h$1" ip address add "10.201.0.$(($1 + 1))/24" dev data
+    in_netns "h$1" ip route change 10.201.0.0/24 dev data src "10.201.0.$(($1 + 1))" rto_min "$CLUSTER_PATIENCE"
     shape "h$1" data "h$1->$2"
     shape fabric "d$1" "$2->h$1"
 }
@@ -167,7 +173,7 @@ add_route()
         gateway="10.202.$((dimension * 16 + below)).1"
     fi
     in_netns "h$2" ip route add "10.201.0.$(($3 + 1))/32" via "$gateway" dev "$side$dimension" \
-        src "10.201.0.$(($2 + 1))"
+        src "10.201.0.$(($2 + 1))" rto_min "$CLUSTER_PATIENCE"
 }
 
 # cluster_fabric: the network as a topology file for pccl. A link's rate is what is left for data by the headers of

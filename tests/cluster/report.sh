@@ -14,15 +14,24 @@ mbit=${3:-10}
 # Columns: network, order, group, collective, bytes, variant, calls, median, least, most, busiest link, its bytes, ...
 summarize() {
     awk -F, -v mbit="$mbit" -v OFS="$1" -f "$here/bounds.awk" -f /dev/fd/3 "$csv" 3<<'AWK'
+    # Whoever came into the final has most calls.
+    function is_ahead(calls, time) { return $7 + 0 > calls + 0 || ($7 + 0 == calls + 0 && $8 + 0 < time + 0) }
     function show(value, format) { return value > 0 ? sprintf(format, value) : "-" }
     {
         case_name = $1 OFS $2 OFS $3 OFS $4 OFS $5
         if (!(case_name in known)) { known[case_name]; cases[++num_cases] = case_name }
         if ($6 == "pccl") { pccl[case_name] = $8; bytes[case_name] = $12 }
-        else if ($6 == "default") other[case_name] = $8
-        else if (!(case_name in best) || $8 + 0 < best[case_name]) {
-            best[case_name] = $8 + 0
-            which[case_name] = substr($6, 8)
+        else {
+            if ($6 == "default") other[case_name] = $8
+            else if (is_ahead(forced_calls[case_name], best[case_name])) {
+                forced_calls[case_name] = $7
+                best[case_name] = $8
+                which[case_name] = substr($6, 8)
+            }
+            if (is_ahead(rival_calls[case_name], rival[case_name])) {
+                rival_calls[case_name] = $7
+                rival[case_name] = $8
+            }
         }
         bound[case_name] = bound_bytes($1, $3, $4, $5)
     }
@@ -32,13 +41,11 @@ summarize() {
         for (i = 1; i <= num_cases; i++) {
             c = cases[i]
             if (pccl[c] == 0) continue
-            opponent = other[c]
-            if (best[c] > 0 && (opponent == 0 || best[c] < opponent)) opponent = best[c]
             limit = bound[c] / (mbit * 125000 * 1448 / 1514) * 1e6
             load = bound[c] > 0 ? bytes[c] / bound[c] : 0
             number = c in which ? which[c] : "-"
             print c, show(other[c] / 1e3, "%.2f"), show(best[c] / 1e3, "%.2f"), number, show(pccl[c] / 1e3, "%.2f"),
-                show(opponent / pccl[c], "%.2f"), show(limit / 1e3, "%.2f"), show(limit / pccl[c], "%.2f"),
+                show(rival[c] / pccl[c], "%.2f"), show(limit / 1e3, "%.2f"), show(limit / pccl[c], "%.2f"),
                 show(load, "%.2f")
         }
     }
