@@ -90,7 +90,7 @@ static void write_round(struct pccl__writer *writer, const uint32_t *order, uint
     }
 }
 
-/* One slice: rounds between clusters; those inside, if there are others, are spread among them and share their steps. */
+/* One slice: rounds between clusters; those inside, if there are any, are spread among them and share their steps. */
 static void write_slice(struct pccl__writer *writer, const uint32_t *order, uint32_t size, uint32_t slice,
                         uint32_t halves)
 {
@@ -169,10 +169,10 @@ uint32_t pccl__rounds_slices_log(const struct pccl__problem *problem)
 int64_t pccl__estimate_rounds(const struct pccl__problem *problem, uint32_t pieces)
 {
     uint32_t *order = pccl__array_new(problem->num_ranks, sizeof *order);
-    struct pccl_error ignored;
+    struct pccl_error unused;
     int64_t total_ps = -1, together_ps = pccl__estimate_spread(problem, pieces);
     bool serves = problem->topology->num_vertices > problem->topology->num_devices && !shares_one_host(problem);
-    if (serves && together_ps >= 0 && order != NULL && pccl__order_make(problem, PCCL__BY_PLACE, order, &ignored) == 0) {
+    if (serves && together_ps >= 0 && order != NULL && pccl__order_make(problem, PCCL__BY_PLACE, order, &unused) == 0) {
         struct cut cut = find_cut(problem->num_ranks, cluster_size(problem, order), pieces);
         int64_t rounds = (int64_t)(problem->num_ranks - 1) * cut.slices;
         int64_t turn_ps = pccl__message_ps(problem, 0, 1, 0);

@@ -1,9 +1,9 @@
-/* Times collectives over pccl, Open MPI's default, and the default's algorithms forced one by one, call by call in turn,
- * in one launch on a cluster of network.sh; checks the data; reads how many bytes crossed each link. Prints CSV, a row per
- * collective, size and variant:
+/* Times collectives over pccl, Open MPI's default, and the default's algorithms forced one by one, call by call in
+ * turn, in one launch on a cluster of network.sh; checks the data; reads how many bytes crossed each link. Prints CSV,
+ * a row per collective, size and variant:
  *   LABEL,collective,bytes,variant,calls,median_us,min_us,max_us,busiest_link,busiest_bytes,total_bytes,wrong
- * A time is that from the first rank's start to the last one's end. A forced algorithm that is far behind the best so far
- * is not called again: its row has few calls.
+ * A time is that from the first rank's start to the last one's end. A forced algorithm that is far behind the best so
+ * far is not called again: its row has few calls.
  *
  *   compare [-f] [-n CALLS] [-l LABEL] [-g COLORS] [-k COMMAND] -m FILE COLLECTIVE:SIZE,SIZE... ...
  *
@@ -221,8 +221,8 @@ static int next_step(int step, int count)
     return step;
 }
 
-/* One more call of each variant that is among `chosen`, beginning with another one each time, and in another order: what
- * the one before leaves behind on links and processors is not always the same one's. */
+/* One more call of each variant that is among `chosen`, beginning with another one each time, and in another order:
+ * what the one before leaves behind on links and processors is not always the same one's. */
 static void call_in_turn(const struct variant *variants, int count, const struct bench_case *c, struct times *times,
                          int64_t chosen, int call)
 {

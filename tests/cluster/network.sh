@@ -56,8 +56,8 @@ add_pair()
     in_netns "$3" ip link set "$4" up
 }
 
-# Shapes what leaves INTERFACE of NAMESPACE and remembers it under NAME for the counters. After a pause a burst passes at
-# once.
+# Shapes what leaves INTERFACE of NAMESPACE and remembers it under NAME for the counters. After a pause a burst passes
+# at once.
 shape()
 {
     local burst=$((CLUSTER_RATE_MBIT * 1000000 / 8 / 2000)) # half a millisecond
@@ -76,10 +76,10 @@ add_host()
     add_pair "$host" manage head "m$1"
     in_netns head ip link set "m$1" master manage
     in_netns "$host" ip address add "10.200.0.$(($1 + 1))/24" dev manage
-    # Reno fills a link however late its acknowledgements come. BBR, which a machine may have as its default, takes those
-    # that queue behind data the other way for a slower path, and lets the link stand still until they come. No packet is
-    # ever lost here, so what is sent again because an acknowledgement is late (probes, and after a timeout) only
-    # takes room on the links.
+    # Reno fills a link however late its acknowledgements come. BBR, which a machine may have as its default, takes
+    # those that queue behind data the other way for a slower path, and lets the link stand still until they come. No
+    # packet is ever lost here, so what is sent again because an acknowledgement is late (probes, and after a timeout)
+    # only takes room on the links.
     in_netns "$host" sysctl -qw net.ipv4.ip_forward=1 net.ipv4.tcp_slow_start_after_idle=0 \
         net.ipv4.tcp_congestion_control=reno net.ipv4.tcp_early_retrans=0 \
         net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0

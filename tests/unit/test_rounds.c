@@ -205,8 +205,8 @@ static void test_choice(void **state)
     pccl_topology_free(topology);
 }
 
-/* Blocks are cut only where messages take much longer than what lies between them: the pieces cost less than a hundredth
- * of the time. */
+/* Blocks are cut only where messages take much longer than what lies between them: the pieces cost less than a
+ * hundredth of the time. */
 static void test_cut(void **state)
 {
     (void)state;
