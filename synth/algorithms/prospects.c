@@ -10,7 +10,8 @@
 #define FIRST_USE_SMALL 1024   /* messages of a candidate that costs next to nothing */
 #define MOST_MESSAGES 1000000  /* of any candidate with a choice of pieces */
 #define REFINED_MESSAGES 16384 /* the same where pieces only even out loads or keep ranks in step */
-#define FIRST_USE_PIECE 1024   /* smallest piece in bytes; smaller ones are half headers, unseen by the model */
+#define FIRST_USE_PIECE 4096   /* smallest piece in bytes; smaller ones cost more in headers than the model knows */
+#define FIRST_USE_ROOTED 1024  /* the same where one rank has all: pieces fill the way to the last ones sooner */
 #define SMALLEST_PIECE 128
 
 static bool is_asked_for(const struct pccl__search *search, uint32_t row)
@@ -124,7 +125,8 @@ static uint32_t fewest_pieces_log(const struct pccl__search *search, uint32_t ro
 static uint32_t most_pieces_log(const struct pccl__search *search, uint32_t row)
 {
     bool first_use = pccl__search_is_first_use(search), refined = pccl__rows[row].cut == PCCL__REFINED;
-    int64_t smallest = first_use ? FIRST_USE_PIECE : SMALLEST_PIECE;
+    bool rooted = pccl_collective_is_rooted(search->problem.collective);
+    int64_t smallest = !first_use ? SMALLEST_PIECE : rooted ? FIRST_USE_ROOTED : FIRST_USE_PIECE;
     uint64_t most = first_use ? FIRST_USE_LARGEST : refined ? REFINED_MESSAGES : MOST_MESSAGES;
     uint32_t k = 0;
     if (pccl__rows[row].cut == PCCL__WHOLE || (refined && first_use) || search->problem.collective == PCCL_BARRIER ||

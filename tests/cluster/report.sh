@@ -14,8 +14,10 @@ mbit=${3:-10}
 # Columns: network, order, group, collective, bytes, variant, calls, median, least, most, busiest link, its bytes, ...
 summarize() {
     awk -F, -v mbit="$mbit" -v OFS="$1" -f "$here/bounds.awk" -f /dev/fd/3 "$csv" 3<<'AWK'
-    # Whoever came into the final has most calls.
-    function is_ahead(calls, time) { return $7 + 0 > calls + 0 || ($7 + 0 == calls + 0 && $8 + 0 < time + 0) }
+    # Whoever came into the final has more calls than any other (MAX_CALLS in compare.c).
+    function is_ahead(calls, time) {
+        return calls == "" || ($7 > 41) > (calls > 41) || (($7 > 41) == (calls > 41) && $8 + 0 < time + 0)
+    }
     function show(value, format) { return value > 0 ? sprintf(format, value) : "-" }
     {
         case_name = $1 OFS $2 OFS $3 OFS $4 OFS $5
