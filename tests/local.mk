@@ -24,6 +24,7 @@ UNIT_TESTS = \
 	tests/unit/test_place \
 	tests/unit/test_portfolio \
 	tests/unit/test_program \
+	tests/unit/test_prospects \
 	tests/unit/test_quota \
 	tests/unit/test_reverse \
 	tests/unit/test_routes \
@@ -81,6 +82,7 @@ tests_unit_test_reverse_SOURCES = tests/unit/test_reverse.c tests/unit/open.h te
 tests_unit_test_fold_SOURCES = tests/unit/test_fold.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_rounds_SOURCES = tests/unit/test_rounds.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY) \
 	$(UNIT_INTERPRETER)
+tests_unit_test_prospects_SOURCES = tests/unit/test_prospects.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_unicast_SOURCES = tests/unit/test_unicast.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 tests_unit_test_symmetry_SOURCES = tests/unit/test_symmetry.c tests/unit/open.h tests/unit/plan.h $(UNIT_REPLAY)
 
