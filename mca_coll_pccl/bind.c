@@ -417,8 +417,8 @@ static __attribute__((noinline)) bool has_blocks(const struct coll_pccl_side *si
 
 /* Whether the arrays are those that the side has copies of. Sides of calls of one kind have arrays or have none alike.
  */
-static inline bool has_arrays(const struct coll_pccl_side *side, const int *counts, const int *displs,
-                              const MPI_Aint *places, struct ompi_datatype_t *const *types)
+static inline bool has_same_arrays(const struct coll_pccl_side *side, const int *counts, const int *displs,
+                                   const MPI_Aint *places, struct ompi_datatype_t *const *types)
 {
     if (!side->counts) {
         return true;
@@ -443,10 +443,11 @@ static bool is_bound_to(const struct coll_pccl_execution *execution, const struc
            bound->send_count == call->send_count && bound->receive_count == call->receive_count &&
            bound->send_type == call->send_type && bound->receive_type == call->receive_type && bound->op == call->op &&
            bound->kind == call->kind &&
-           has_arrays(&execution->view.input, call->send_counts, call->send_displs, call->send_places,
-                      call->send_types) &&
-           has_arrays(&execution->view.output, call->receive_counts, call->receive_displs, call->receive_places,
-                      call->receive_types);
+           (!execution->has_arrays ||
+            (has_same_arrays(&execution->view.input, call->send_counts, call->send_displs, call->send_places,
+                             call->send_types) &&
+             has_same_arrays(&execution->view.output, call->receive_counts, call->receive_displs,
+                             call->receive_places, call->receive_types)));
 }
 
 /* Not inline: coll_pccl_bind, which seldom comes here, then needs no stack. */
@@ -456,6 +457,7 @@ static __attribute__((noinline)) int bind_anew(struct coll_pccl_execution *execu
     const struct coll_pccl_key *key = &execution->plan->key;
     coll_pccl_view_make(call, key->rank, key->num_ranks, key->neighborhood, &execution->view);
     execution->bound = *call;
+    execution->has_arrays = execution->view.input.counts || execution->view.output.counts;
     execution->repeatable = false;
     int status = set_memory(execution);
     if (status == OMPI_SUCCESS) {

@@ -65,38 +65,49 @@ struct coll_pccl_buffer {
     size_t bytes;
 };
 
+/* What a small call reads comes first and lies together: between an application's calls all of it leaves the caches. */
 struct coll_pccl_execution {
     struct coll_pccl_plan *plan; /* with a reference while it is not idle */
     struct ompi_communicator_t *comm;
-    struct coll_pccl_execution *next_idle;
     int tag;
     mca_pml_base_send_mode_t send_mode;
+    uint32_t num_done; /* in program order: so many operations have been dealt with */
+    uint32_t num_requests;
+    int error; /* first one met, an MPI or Open MPI code */
+    bool repeatable;    /* the binding holds for every equal call: nothing may change behind a pointer; of arrays the
+                           view has copies */
+    bool has_arrays;    /* the bound call has arrays of counts, displacements or datatypes */
+    bool in_order;      /* messages are so small that running in program order is fastest */
+    bool runs_in_order; /* this run is */
+    bool is_receiving;  /* in program order: the last one is a receive under way */
+    bool take_input;    /* areas[PCCL_INPUT] is private: fill it at the start */
+    bool take_block;    /* areas[PCCL_OUTPUT] is private and holds the input: fill that at the start */
+    bool bring_output;  /* areas[PCCL_OUTPUT] is private: bring it to the user's buffer at the end */
+    bool keeps;         /* datatypes and operator of the call: it returns before its end */
+    bool elements;      /* units are elements of datatype, else bytes */
+    bool dense;         /* units follow one another without gaps: memory can be copied as it is */
+    struct ompi_datatype_t *datatype;   /* of a unit */
+    struct coll_pccl_message *messages; /* [num_operations] */
+    struct coll_pccl_part *requests;    /* [max_requests] */
+    struct coll_pccl_execution *next_idle;
+    struct coll_pccl_buffer buffer, staging, operand; /* kept from call to call; operand: of a reduction of large
+                                                         elements */
+    struct coll_pccl_call bound;                      /* the call */
 
-    /* Set by bind. */
-    struct coll_pccl_call bound; /* the call */
-    bool repeatable;             /* the binding holds for every equal call: nothing may change behind a pointer; of
-                                    arrays the view has copies */
-    bool in_order;               /* messages are so small that running in program order is fastest */
+    /* The rest of what bind sets. */
     struct coll_pccl_view view;
-    bool elements;                    /* units are elements of datatype, else bytes */
-    bool dense;                       /* units follow one another without gaps: memory can be copied as it is */
-    struct ompi_datatype_t *datatype; /* of a unit */
     struct ompi_op_t *op;
     ptrdiff_t extent;               /* bytes from unit to unit */
     size_t unit_bytes;              /* of data in a unit */
     struct coll_pccl_area areas[2]; /* PCCL_INPUT, PCCL_OUTPUT */
-    bool take_input;                /* areas[PCCL_INPUT] is private: fill it at the start */
-    bool take_block;                /* areas[PCCL_OUTPUT] is private and holds the input: fill that at the start */
-    bool bring_output;              /* areas[PCCL_OUTPUT] is private: bring it to the user's buffer at the end */
     char *scratch;
     ptrdiff_t scratch_stride;
-    size_t chunk_units;                 /* per block, of chunks in scratch */
-    const size_t *chunk_block_units;    /* instead: of each block */
+    size_t chunk_units;                  /* per block, of chunks in scratch */
+    const size_t *chunk_block_units;     /* instead: of each block */
     size_t message_units, network_units; /* of the largest messages, to ranks of any and of other hosts */
     size_t most_units;                   /* of the largest message of the plan, before it is split */
-    struct coll_pccl_message *messages; /* [num_operations] */
 
-    /* State of the run. */
+    /* State of a run that is not in program order. */
     uint32_t window_size;
     struct coll_pccl_window windows[2]; /* PCCL_OP_SEND, PCCL_OP_RECEIVE */
     uint32_t *waits;                    /* [num_operations] still to come */
@@ -104,19 +115,12 @@ struct coll_pccl_execution {
                               that nothing waits for */
     uint32_t num_local_ready, num_local_last;
     uint32_t remaining; /* operations not finished */
-    struct coll_pccl_part *requests;
-    uint32_t num_requests, max_requests;
-    uint32_t num_done; /* in program order: so many operations have been dealt with */
-    bool runs_in_order;
-    bool is_receiving; /* in program order: the last one is a receive under way */
-    int error;         /* first one met, an MPI or Open MPI code */
+    uint32_t max_requests;
 
     /* Kept from call to call. */
-    struct coll_pccl_buffer buffer, staging, operand; /* operand: of a reduction of large elements */
     size_t *block_units[2]; /* [num_ranks] each, for v-calls */
     ptrdiff_t *block_displs[2];
-    bool keeps;   /* datatypes and operator of the call: it returns before its end */
-    char *arrays; /* copies of its arrays of counts, displacements and datatypes */
+    char *arrays; /* copies of the call's arrays of counts, displacements and datatypes */
     size_t arrays_bytes;
 };
 

@@ -18,7 +18,9 @@ static const void *copy_array(const void *array, size_t bytes, char **next)
         return NULL;
     }
     char *copy = *next;
-    memcpy(copy, array, bytes);
+    if (bytes > 0) {
+        memcpy(copy, array, bytes);
+    }
     *next += rounded(bytes);
     return copy;
 }

@@ -41,10 +41,16 @@ struct coll_pccl_sequence {
     uint32_t *operations; /* [count] index in the program */
 };
 
+/* What a small call reads comes first, see struct coll_pccl_execution. */
 struct coll_pccl_plan {
-    struct coll_pccl_key key;     /* devices, neighborhood: own copies */
-    struct pccl_program *program; /* of this rank; NULL if planning failed */
-    uint32_t pieces;              /* per block */
+    struct pccl_program *program;     /* of this rank; NULL if planning failed */
+    struct coll_pccl_execution *idle; /* executions that may be used again; guarded by the cache's lock */
+    uint64_t generation;              /* unique in the process */
+    uint64_t used;                    /* when it was last asked for, counted in calls */
+    uint32_t references;              /* executions under way, and one while it is in the cache */
+    uint32_t last_message;            /* the last operation that is neither a copy nor a reduction */
+    struct coll_pccl_key key;         /* devices, neighborhood: own copies */
+    uint32_t pieces;                  /* per block */
     char method[48];
     int64_t predicted_ps;                  /* for blocks of 2^band bytes; -1: unknown */
     uint64_t digest;                       /* of the schedule and its method; 0 if there is none */
@@ -55,14 +61,9 @@ struct coll_pccl_plan {
     struct coll_pccl_sequence sequence[2]; /* by PCCL_OP_SEND, PCCL_OP_RECEIVE */
     uint32_t *position;                    /* [program->num_operations] in its sequence; unused for local operations */
     uint32_t num_local;                    /* copies and reductions */
-    uint32_t last_message;                 /* the last operation that is neither */
     bool has_lists;                        /* some message carries several slots */
     bool sends_early;                      /* some send stands behind a receive that it need not wait for */
-    struct coll_pccl_execution *idle;      /* executions that may be used again; guarded by the cache's lock */
-    uint32_t references;                   /* executions under way, and one while it is in the cache */
     uint32_t place;                        /* in the cache */
-    uint64_t generation;                   /* unique in the process */
-    uint64_t used;                         /* when it was last asked for, counted in calls */
     struct coll_pccl_plan *next;           /* in its hash bucket */
 };
 
