@@ -165,20 +165,29 @@ uint32_t pccl__rounds_slices_log(const struct pccl__problem *problem)
     }
     return k;
 }
+
 /* As messages straight to everybody, but for the time from one round to the next, which a second half hides. */
+static int64_t forecast(const struct pccl__problem *problem, const uint32_t *order, uint32_t pieces)
+{
+    struct cut cut = find_cut(problem->num_ranks, cluster_size(problem, order), pieces);
+    int64_t rounds = (int64_t)(problem->num_ranks - 1) * cut.slices;
+    int64_t turn_ps = pccl__message_ps(problem, 0, 1, 0), together_ps = pccl__estimate_spread(problem, pieces);
+    int64_t hidden_ps = (together_ps - turn_ps) / rounds / cut.halves * (cut.halves - 1);
+    int64_t gap_ps = turn_ps > hidden_ps ? turn_ps - hidden_ps : 0;
+    return together_ps < 0 ? -1 : pccl__add_ps(together_ps, pccl__times_ps(gap_ps, rounds - 1));
+}
+
 int64_t pccl__estimate_rounds(const struct pccl__problem *problem, uint32_t pieces)
 {
-    uint32_t *order = pccl__array_new(problem->num_ranks, sizeof *order);
     struct pccl_error unused;
-    int64_t total_ps = -1, together_ps = pccl__estimate_spread(problem, pieces);
-    bool serves = problem->topology->num_vertices > problem->topology->num_devices && !shares_one_host(problem);
-    if (serves && together_ps >= 0 && order != NULL && pccl__order_make(problem, PCCL__BY_PLACE, order, &unused) == 0) {
-        struct cut cut = find_cut(problem->num_ranks, cluster_size(problem, order), pieces);
-        int64_t rounds = (int64_t)(problem->num_ranks - 1) * cut.slices;
-        int64_t turn_ps = pccl__message_ps(problem, 0, 1, 0);
-        int64_t hidden_ps = (together_ps - turn_ps) / rounds / cut.halves * (cut.halves - 1);
-        int64_t gap_ps = turn_ps > hidden_ps ? turn_ps - hidden_ps : 0;
-        total_ps = pccl__add_ps(together_ps, pccl__times_ps(gap_ps, rounds - 1));
+    if (problem->topology->num_vertices == problem->topology->num_devices || shares_one_host(problem)) {
+        return -1;
+    }
+    uint32_t *order = pccl__array_new(problem->num_ranks, sizeof *order);
+    bool laid = order != NULL && pccl__order_make(problem, PCCL__BY_PLACE, order, &unused) == 0;
+    int64_t total_ps = laid ? forecast(problem, order, pieces) : -1;
+    if (!laid) {
+        pccl__problem_starve(problem);
     }
     free(order);
     return total_ps;

@@ -340,6 +340,7 @@ static const struct job jobs[] = {
     {"reproducible allreduce", synthesize, "hypercube:3", PCCL_ALLREDUCE, 7, 4096, false, true, false},
     {"all-to-all on a torus", synthesize, "torus:3x3", PCCL_ALLTOALL, 9, 16384, false, false, false},
     {"direct all-to-all", synthesize, "fattree:2x3:taper=2", PCCL_ALLTOALL, 6, 4096, false, false, true},
+    {"all-to-all in rounds", synthesize, "fattree:2x3:spines=1:unit", PCCL_ALLTOALL, 6, 65536, false, false, false},
     {"barrier", synthesize, "mesh:3x3", PCCL_BARRIER, 9, 0, false, false, false},
     {"broadcast", synthesize, "torus:3x3", PCCL_BROADCAST, 9, 1 << 20, false, false, false},
     {"gather", synthesize, "fattree:3x3", PCCL_GATHER, 8, 1024, false, false, false},

@@ -16,7 +16,8 @@ static uint32_t count_pieces(const char *network, enum pccl_collective collectiv
                              enum pccl_effort effort)
 {
     struct pccl_topology *topology = open_topology(network);
-    struct pccl_options options = {.effort = effort, .method = "matching"};
+    struct pccl_options options = {.effort = effort,
+                                   .method = collective == PCCL_ALLTOALL ? "rounds" : "matching"};
     struct pccl_request request = plan_request(collective, 16, bytes);
     struct pccl_error error = {""};
     struct pccl_result *result;
@@ -56,6 +57,22 @@ static void test_broadcast(void **state)
     }
 }
 
+/* Slices end there as well, where messages take ever so much longer than what lies between them. */
+static void test_slices(void **state)
+{
+    (void)state;
+    static const char *const slow[] = {"star:16:bandwidth=1.2MB/s", "star:16:bandwidth=1B/s:latency=0:overhead=0",
+                                       "fattree:4x4:spines=1:bandwidth=1.2MB/s"};
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        for (int64_t bytes = 1; bytes <= 8191; bytes = bytes * 8 + 7) {
+            assert_int_equal(count_pieces(slow[i], PCCL_ALLTOALL, bytes, PCCL_EFFORT_FIRST_USE), 1);
+        }
+        assert_int_equal(count_pieces(slow[i], PCCL_ALLTOALL, 8192, PCCL_EFFORT_FIRST_USE), 2);
+        assert_int_equal(count_pieces(slow[i], PCCL_ALLTOALL, 255, PCCL_EFFORT_THOROUGH), 1);
+        assert_true(1024 / count_pieces(slow[i], PCCL_ALLTOALL, 1024, PCCL_EFFORT_THOROUGH) >= 128);
+    }
+}
+
 /* Who has time gets what the model likes best. */
 static void test_thorough(void **state)
 {
@@ -68,6 +85,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shares),
         cmocka_unit_test(test_broadcast),
+        cmocka_unit_test(test_slices),
         cmocka_unit_test(test_thorough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
