@@ -66,9 +66,9 @@ static const struct parameter parameters[] = {
     {"select", NULL, &coll_pccl_parameters.select, 0, 0, 0, OPAL_INFO_LVL_3, MCA_BASE_VAR_SCOPE_ALL,
      "Who serves a collective. \"measure\" (default): on each communicator the first calls of a collective in an "
      "octave of sizes alternate between pccl and the component below, then the faster of them serves. \"model\": pccl "
-     "serves where its plan is predicted to be faster than the textbook algorithms. \"always\": pccl serves whatever "
-     "it can. Must be the same on all ranks. A change through its MPI_T control variable (on all ranks alike) holds "
-     "for the communicators made afterwards."},
+     "serves unless the best plan in the model is an algorithm that the component below has too. \"always\": pccl "
+     "serves whatever it can. Must be the same on all ranks. A change through its MPI_T control variable (on all ranks "
+     "alike) holds for the communicators made afterwards."},
     {"plan_dir", NULL, &coll_pccl_parameters.plan_dir, 0, 0, 0, OPAL_INFO_LVL_4, MCA_BASE_VAR_SCOPE_READONLY,
      "Directory that keeps plans and what was measured from run to run; it must exist. Empty (default): nothing is "
      "kept. It must be set on all ranks or on none."},

@@ -150,12 +150,12 @@ void coll_pccl_report_unkept(const struct pccl_error *error)
 }
 
 /* Why a candidate is not the plan. One may be as fast: then fewer pieces or its place in the table decide. */
-static const char *verdict(const struct pccl_candidate *candidate, int64_t best_ps)
+static const char *verdict(const struct pccl_candidate *candidate, const struct coll_pccl_key *key, int64_t best_ps)
 {
     if (!candidate->rejection[0]) {
         return "chosen";
     }
-    return candidate->makespan_ps == best_ps ? "as fast in the model" : candidate->rejection;
+    return candidate->makespan_ps == best_ps && !key->frugal ? "as fast in the model" : candidate->rejection;
 }
 
 static int compare_candidates(const void *left, const void *right)
@@ -192,12 +192,13 @@ void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct 
         snprintf(root, sizeof root, ", root %u", key->root);
     }
     opal_output(coll_pccl_output, "%s: %u candidate%s for a size of %s%s%s, %u made", subject, result->num_candidates,
-                plural(result->num_candidates), size, root, key->frugal ? ", frugal" : "", num_made);
+                plural(result->num_candidates), size, root,
+                key->frugal ? ", frugal, times as if processors were never busy" : "", num_made);
     for (uint32_t i = 0; i < num_made; i++) {
         print_time(time, made[i]->makespan_ps);
         opal_output(coll_pccl_output, "id %lu: %s, %s%s: %-24s %3u piece%s  %12s  %s", COLL_PCCL_COMM_ID(comm),
                     name_of(key->collective), size, root, made[i]->method, made[i]->pieces,
-                    made[i]->pieces == 1 ? " " : "s", time, verdict(made[i], result->makespan_ps));
+                    made[i]->pieces == 1 ? " " : "s", time, verdict(made[i], key, result->makespan_ps));
     }
     free(made);
 }

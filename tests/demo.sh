@@ -66,9 +66,11 @@ launch --mca coll_pccl_priority 100 --mca coll_pccl_verbose 1 "$prefix/bin/pccl-
 grep -v '^#' "$build/verbose.log" | grep pccl | grep -v 'default *pccl'
 
 printf '\n--- Over pccl and over the default, in one launch, call by call in turn\n'
+echo "Every call is planned. One machine has no network to plan for: there is hardly anything to gain here."
 launch --mca coll_pccl_priority 100 "$prefix/bin/pccl-bench"
 
 printf '\n--- On a network that is the bottleneck: 16 hosts in 4 racks with a slow uplink each, made on this machine\n'
+echo "(links of 20 Mbit/s; doc/measurements.md compares with the best forced algorithms of the default too)"
 PCCL_BUILD=$build "$source/tests/cluster/demo.sh" || [ $? -eq 77 ]
 
 printf '\n--- Your own program, unchanged, and this benchmark again\n'

@@ -26,6 +26,7 @@
 struct calibrate_rank {
     char host[CALIBRATE_NAME_BYTES];
     struct pccl_place place; /* host: device of the fabric */
+    int processors;          /* of its host that it may run on; 0: not known */
 };
 
 /* The records of all ranks, on rank 0; NULL elsewhere. place.host is not yet
@@ -35,6 +36,8 @@ struct calibrate_rank *calibrate_survey(void);
  * PCCL_ERR_FORMAT if one is not there. */
 int calibrate_find_hosts(struct calibrate_rank *ranks, int num_ranks, const struct pccl_topology *fabric,
                          struct pccl_error *error);
+/* One line to stderr if a host has more ranks than processors. */
+void calibrate_warn_crowded(const struct calibrate_rank *ranks, int num_ranks);
 /* The fabric for a job that has none: its hosts on one switch. */
 int calibrate_make_star(const struct calibrate_rank *ranks, int num_ranks, struct pccl_topology **fabric,
                         struct pccl_error *error);

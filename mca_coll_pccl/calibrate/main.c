@@ -116,7 +116,14 @@ static int calibrate(const struct options *options, struct calibrate_rank *ranks
     if (status == PCCL_SUCCESS) {
         status = calibrate_plan_make(&plan, fabric, ranks, num_ranks, error);
     }
+    if (status == PCCL_SUCCESS && plan.num_kinds == 0) {
+        snprintf(error->message, sizeof error->message,
+                 "there is nothing to measure: %d rank%s; start at least two. Nothing is written", num_ranks,
+                 num_ranks == 1 ? "" : "s");
+        status = PCCL_ERR_UNSUPPORTED;
+    }
     if (status == PCCL_SUCCESS) {
+        calibrate_warn_crowded(ranks, num_ranks);
         results = calloc((size_t)plan.num_kinds + 1, sizeof *results);
         status = results ? measure_all(&plan, fabric, results, &calibrated, error) : PCCL_ERR_MEMORY;
     }

@@ -16,6 +16,7 @@ static void find_own_place(struct calibrate_rank *own)
         if (hwloc_topology_load(topology) == 0) {
             hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS);
             pccl_place_find(topology, bound, &own->place);
+            own->processors = hwloc_bitmap_weight(hwloc_topology_get_allowed_cpuset(topology));
         }
         hwloc_topology_destroy(topology);
     }
@@ -71,13 +72,30 @@ int calibrate_find_hosts(struct calibrate_rank *ranks, int num_ranks, const stru
         ranks[i].place.host = find_device(fabric, ranks[i].host);
         if (ranks[i].place.host == PCCL_NONE) {
             snprintf(error->message, sizeof error->message,
-                     "rank %d runs on host %.100s, which is no device of %.60s (%u "
+                     "rank %d runs on host %.100s, which is no device of the fabric '%.60s' (%u "
                      "devices, the first is %.60s)",
                      i, ranks[i].host, fabric->name, fabric->num_devices, fabric->vertices[0].name);
             return PCCL_ERR_FORMAT;
         }
     }
     return PCCL_SUCCESS;
+}
+
+void calibrate_warn_crowded(const struct calibrate_rank *ranks, int num_ranks)
+{
+    for (int i = 0; i < num_ranks; i++) {
+        int together = 0;
+        for (int j = 0; j < num_ranks; j++) {
+            together += strcmp(ranks[j].host, ranks[i].host) == 0;
+        }
+        if (ranks[i].processors > 0 && together > ranks[i].processors) {
+            fprintf(stderr,
+                    "pccl-calibrate: warning: %d ranks on host %.100s take turns on %d processor%s, so that costs come "
+                    "out too high and unsteady. Start no more ranks than processors.\n",
+                    together, ranks[i].host, ranks[i].processors, ranks[i].processors == 1 ? "" : "s");
+            return;
+        }
+    }
 }
 
 static bool is_first_on_host(const struct calibrate_rank *ranks, int rank)

@@ -116,7 +116,7 @@ static int judge(struct pccl__search *search, const struct pccl__prospect *prosp
                                                         : "as few messages, slower if processors were never busy";
     int64_t time_ps = 0;
     int status = weigh_candidate(search, schedule, &simulation, &time_ps);
-    candidate->makespan_ps = simulation.makespan_ps;
+    candidate->makespan_ps = search->problem.options.frugal ? time_ps : simulation.makespan_ps;
     *(result->schedule != NULL ? &search->num_messages : &search->num_first_messages) += schedule->num_messages;
     if (status != 0 || !is_better(search, prospect, schedule, time_ps)) {
         note(candidate, worse);

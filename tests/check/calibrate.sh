@@ -64,10 +64,17 @@ END
 # shellcheck disable=SC2086 # the options are words
 timeout -k 5 60 mpirun $mpi_test_options -n 2 -x LD_PRELOAD="$folder/busy.so" "$build/pccl-calibrate" -q \
     -o "$folder/busy.json" >"$folder/out" 2>&1 </dev/null || fail "a busy machine must not be an error"
-[ "$(grep -c 'pccl-calibrate: warning' "$folder/out")" -eq 1 ] &&
+[ "$(grep -c 'pccl-calibrate: warning: the numbers' "$folder/out")" -eq 1 ] &&
     grep -q 'inside: .*: 32768 bytes took .*again' "$folder/out" ||
     fail "one line must warn of numbers that do not explain what was measured"
 [ -e "$folder/busy.json" ] || fail "the file must be written nevertheless"
+
+calibrate $(($(nproc) + 1)) -o "$folder/crowded.json" -q || fail "more ranks than processors"
+grep -q "warning: $(($(nproc) + 1)) ranks on host .* take turns on $(nproc) processor" "$folder/out" ||
+    fail "no warning of ranks that take turns"
+calibrate 1 -o "$folder/alone.json" && fail "one rank has nothing to measure"
+grep -q 'nothing to measure: 1 rank;' "$folder/out" || fail "no message for one rank"
+[ ! -e "$folder/alone.json" ] || fail "a file was written without numbers"
 
 calibrate 2 -t star:4 -o "$folder/no.json" && fail "a fabric without this host was accepted"
 grep -q "$host.*no device" "$folder/out" || fail "no message names the host"

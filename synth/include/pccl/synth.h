@@ -30,7 +30,7 @@ struct pccl_options {
 struct pccl_candidate {
     char method[48];
     uint32_t pieces;
-    int64_t makespan_ps; /* simulated; -1 if it was not made */
+    int64_t makespan_ps; /* simulated, of a frugal one as if processors were never busy; -1 if it was not made */
     char rejection[96];  /* why it was not made or not kept; empty for the winner */
 };
 
