@@ -20,9 +20,12 @@
 #include "base/error.h"
 #include "topology/placement.h"
 
-/* So many times as long as what lies between two messages takes one of a slice, at least: slices cost no more than such
- * a part of the time. */
-#define SLICE_TURNS 150
+/* A message of a slice takes at least so many times as long as what lies between two messages: slices cost no more than
+ * such a part of the time. */
+#define SLICE_TURNS 40
+/* Nothing is gained by shorter ones: a new TCP connection sends 10 packets before it waits for acknowledgements, which
+ * queue behind data the other way. A plan serves blocks of up to twice the size it is made for. */
+#define SLICE_BYTES 8192
 
 /* How blocks are cut: slices one after the other, of `halves` pieces each. */
 struct cut {
@@ -160,7 +163,7 @@ uint32_t pccl__rounds_slices_log(const struct pccl__problem *problem)
         int64_t turns = (pccl__message_ps(problem, 0, peer, problem->block_bytes) - turn_ps) / (turn_ps + 1);
         longest = turns > longest ? turns : longest;
     }
-    while (longest >> (k + 1) >= SLICE_TURNS) {
+    while (longest >> (k + 1) >= SLICE_TURNS && problem->block_bytes >> (k + 1) >= SLICE_BYTES) {
         k++;
     }
     return k;

@@ -206,7 +206,7 @@ static void test_choice(void **state)
 }
 
 /* Blocks are cut only where messages take much longer than what lies between them: the pieces cost less than a
- * hundredth of the time. */
+ * fortieth of the time. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -215,9 +215,10 @@ static void test_cut(void **state)
         int64_t bytes;
         uint32_t pieces;
     } cases[] = {
-        {"star:16:bandwidth=1.2MB/s:latency=7us:overhead=20us", 16384, 1},
-        {"star:16:bandwidth=1.2MB/s:latency=7us:overhead=20us", 131072, 8},
+        {"star:16:bandwidth=1.2MB/s:latency=7us:overhead=20us", 16384, 2},
+        {"star:16:bandwidth=1.2MB/s:latency=7us:overhead=20us", 131072, 16},
         {"star:16:bandwidth=1.2MB/s:latency=7us:overhead=20us", 1048576, 64},
+        {"star:16:bandwidth=12MB/s:latency=7us:overhead=20us", 131072, 4},
         {"star:16", 1048576, 1},
     };
     struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE, .method = "rounds"};
@@ -229,7 +230,7 @@ static void test_cut(void **state)
         assert_int_equal(pccl_synthesize(topology, &request, &options, &result, &error), 0);
         assert_int_equal(result->schedule->demand->pieces, cases[i].pieces);
         int64_t transfer_ps = 15 * pccl_transfer_ps(cases[i].bytes, topology->links[0].ps_per_mib);
-        assert_true(cases[i].pieces == 1 || result->makespan_ps < transfer_ps + transfer_ps / 100);
+        assert_true(cases[i].pieces == 1 || result->makespan_ps < transfer_ps + transfer_ps / 40);
         pccl_result_free(result);
         pccl_topology_free(topology);
     }
