@@ -93,44 +93,54 @@ static uint32_t find_root(uint32_t *above, uint32_t v)
     return v;
 }
 
-/* Names one host of the first part of the network and one that it cannot reach. */
-static int note_parts(const struct pccl__fabric *fabric, struct pccl__text *text)
+int pccl__fabric_parts(const struct pccl__fabric *fabric, uint32_t *part, uint32_t *num_parts)
 {
     const uint32_t n = fabric->names.num_names;
-    uint32_t *above = pccl__array_new(n, sizeof *above), first = PCCL_NONE, other = PCCL_NONE, parts = 0;
-    bool *seen = pccl__array_new(n, sizeof *seen);
-    int status = above != NULL && seen != NULL ? 0 : PCCL_ERR_MEMORY;
-    for (uint32_t v = 0; v < n && status == 0; v++) {
-        above[v] = v;
+    bool *counted = pccl__array_new(n, sizeof *counted);
+    if (counted == NULL) {
+        return PCCL_ERR_MEMORY;
     }
-    for (uint32_t c = 0; c < fabric->num_cables && status == 0; c++) {
-        above[find_root(above, fabric->cables[c].a)] = find_root(above, fabric->cables[c].b);
+    for (uint32_t v = 0; v < n; v++) {
+        part[v] = v;
     }
-    for (uint32_t v = 0; v < n && status == 0; v++) {
-        uint32_t root = find_root(above, v);
-        if (fabric->is_switch[v] || seen[root]) {
-            continue;
+    for (uint32_t c = 0; c < fabric->num_cables; c++) {
+        part[find_root(part, fabric->cables[c].a)] = find_root(part, fabric->cables[c].b);
+    }
+    *num_parts = 0;
+    for (uint32_t v = 0; v < n; v++) {
+        part[v] = find_root(part, v);
+        *num_parts += !fabric->is_switch[v] && !counted[part[v]];
+        counted[part[v]] = counted[part[v]] || !fabric->is_switch[v];
+    }
+    free(counted);
+    return 0;
+}
+
+int pccl__fabric_note_parts(const struct pccl__fabric *fabric, struct pccl__text *text)
+{
+    const uint32_t n = fabric->names.num_names;
+    uint32_t *part = pccl__array_new(n, sizeof *part), first = 0, other, parts;
+    int status = part != NULL ? pccl__fabric_parts(fabric, part, &parts) : PCCL_ERR_MEMORY;
+    if (status == 0 && parts > 1) {
+        while (fabric->is_switch[first]) {
+            first++;
         }
-        seen[root] = true;
-        parts++;
-        other = first != PCCL_NONE && other == PCCL_NONE ? v : other;
-        first = first == PCCL_NONE ? v : first;
-    }
-    if (parts > 1) {
+        for (other = first; fabric->is_switch[other] || part[other] == part[first];) {
+            other++;
+        }
         pccl__text_note(text, 0, "the network is in %" PRIu32 " parts: %.60s cannot reach %.60s", parts,
                         fabric->names.names[first], fabric->names.names[other]);
     }
-    free(seen);
-    free(above);
+    free(part);
     return status;
 }
 
-int pccl__fabric_finish(const struct pccl__fabric *fabric, struct pccl__text *text, struct pccl_topology **topology,
+int pccl__fabric_finish(const struct pccl__fabric *fabric, const char *path, struct pccl_topology **topology,
                         struct pccl_error *error)
 {
-    const char *slash = strrchr(text->path, '/');
+    const char *slash = strrchr(path, '/');
     struct pccl_topology_builder *builder =
-        pccl_topology_builder_new(slash != NULL && slash[1] != '\0' ? slash + 1 : text->path);
+        pccl_topology_builder_new(slash != NULL && slash[1] != '\0' ? slash + 1 : path);
     struct pccl_error inner = {""};
     for (uint32_t v = 0; v < fabric->names.num_names; v++) {
         if (fabric->is_switch[v]) {
@@ -152,15 +162,7 @@ int pccl__fabric_finish(const struct pccl__fabric *fabric, struct pccl__text *te
     }
     pccl_topology_set_routing(builder, PCCL_ROUTING_MIN_HOP);
     int status = pccl_topology_finish(builder, topology, &inner);
-    if (status != 0) {
-        return pccl__fail(error, status, "%.120s: %s", text->path, inner.message);
-    }
-    if (note_parts(fabric, text) != 0) {
-        pccl_topology_free(*topology);
-        *topology = NULL;
-        return pccl__fail_memory(error);
-    }
-    return 0;
+    return status == 0 ? 0 : pccl__fail(error, status, "%.120s: %s", path, inner.message);
 }
 
 int pccl__fabric_fail(const struct pccl__text *text, int status, const struct pccl_error *met, struct pccl_error *error)

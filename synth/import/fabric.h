@@ -28,8 +28,13 @@ int pccl__fabric_class(struct pccl__fabric *fabric, const char *kind, const stru
                        uint32_t *link_class);
 int pccl__fabric_join(struct pccl__fabric *fabric, uint32_t a, uint32_t b, uint32_t link_class);
 
-/* Makes the topology and notes hosts that cannot reach each other. */
-int pccl__fabric_finish(const struct pccl__fabric *fabric, struct pccl__text *text, struct pccl_topology **topology,
+/* Which hosts and switches are joined: part[v] is the same for all that are, [names.num_names]. num_parts counts those
+ * with a host. Returns 0 or PCCL_ERR_MEMORY. */
+int pccl__fabric_parts(const struct pccl__fabric *fabric, uint32_t *part, uint32_t *num_parts);
+/* Notes a host of the first part of the network and one that it cannot reach. Returns 0 or PCCL_ERR_MEMORY. */
+int pccl__fabric_note_parts(const struct pccl__fabric *fabric, struct pccl__text *text);
+/* Makes the topology. */
+int pccl__fabric_finish(const struct pccl__fabric *fabric, const char *path, struct pccl_topology **topology,
                         struct pccl_error *error);
 /* The status of an import as its caller sees it, with the message that was met or, where a limit of this file was, one
  * about that. */

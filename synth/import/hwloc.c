@@ -215,7 +215,7 @@ int pccl_import_hwloc(const char *const *paths, uint32_t num_paths, const struct
     }
     text.path = num_paths > 0 ? paths[0] : "";
     if (status == 0 && fabric == NULL) {
-        status = pccl__fabric_finish(&hosts, &text, &plain, &met);
+        status = pccl__fabric_finish(&hosts, paths[0], &plain, &met);
     }
     if (status == 0) {
         status = pccl_topology_set_costs(fabric != NULL ? fabric : plain, NULL, first.inside, topology, &met);

@@ -91,6 +91,19 @@ static void read_speed(const char *comment, struct end *end)
     }
 }
 
+/* Whether a description in quotes is there. Descriptions may hold quotes of their own, so their number says nothing. */
+static bool has_description(const char *comment)
+{
+    const char *open = strchr(comment, '"');
+    return open != NULL && strchr(open + 1, '"') != NULL;
+}
+
+static int fail_broken(struct discovery *discovery, const char *what)
+{
+    return pccl__text_fail(&discovery->text, discovery->text.line, discovery->error,
+                           "%s; expected the whole output of ibnetdiscover", what);
+}
+
 static int number_node(struct discovery *discovery, const char *id, uint32_t *number)
 {
     *number = pccl__names_find(&discovery->ids, id);
@@ -185,6 +198,10 @@ static int begin_node(struct discovery *discovery, char *line, enum kind kind)
         return pccl__text_fail(text, text->line, discovery->error,
                                "expected the id of a node in quotes, such as \"S-0002c9...\"");
     }
+    char *comment = strchr(rest, '#');
+    if (comment != NULL && !has_description(comment)) {
+        return fail_broken(discovery, "this line breaks off before the end of a description");
+    }
     description = cut_quoted(rest, &rest);
     description = description != NULL ? description : line + strlen(line);
     int status = number_node(discovery, id, &discovery->current);
@@ -222,11 +239,14 @@ static int read_end(struct discovery *discovery, char *line)
     if (discovery->current == PCCL_NONE) {
         return pccl__text_fail(text, text->line, discovery->error, "a port before any Switch, Ca or Rt");
     }
-    int status = number_node(discovery, id, &end.peer);
     char *comment = strchr(rest, '#');
-    if (status == 0 && comment != NULL) {
+    if (comment != NULL) {
         read_speed(comment + 1, &end);
     }
+    if (comment != NULL && !has_description(comment) && (strchr(comment, '"') != NULL || end.width == 0)) {
+        return fail_broken(discovery, "this line breaks off before the end of a description or a speed");
+    }
+    int status = number_node(discovery, id, &end.peer);
     struct end *grown = status == 0 ? pccl__array_grow(discovery->ends, &discovery->end_capacity,
                                                        (uint64_t)discovery->num_ends + 1, sizeof *grown)
                                     : NULL;
@@ -247,6 +267,9 @@ static int read_line(struct discovery *discovery, char *line)
     static const char *const passed[] = {
         "vendid=", "devid=", "sysimgguid=", "switchguid=", "caguid=", "rtguid=", "Chassis", "DR path", "chassis"};
     line += strspn(line, " \t");
+    if (*line != '\0' && discovery->text.breaks_off) {
+        return fail_broken(discovery, "the file ends in the middle of this line");
+    }
     if (*line == '\0' || *line == '#') {
         return 0;
     }
@@ -306,6 +329,22 @@ static int compare_places(const void *a, const void *b)
     return (x->line > y->line) - (x->line < y->line);
 }
 
+/* Whatever a cable leads to is described in a whole output, since all that was found is printed. The exception are
+ * routers inside a chassis, which --grouping passes over. */
+static int check_peers(const struct discovery *discovery)
+{
+    const struct end *first = NULL;
+    for (uint32_t i = 0; i < discovery->num_ends; i++) {
+        const struct end *end = &discovery->ends[i];
+        bool missing = discovery->nodes[end->peer].line == 0 && discovery->ids.names[end->peer][0] != 'R';
+        first = missing && (first == NULL || end->line < first->line) ? end : first;
+    }
+    return first == NULL ? 0
+                         : pccl__text_fail(&discovery->text, first->line, discovery->error,
+                                           "a cable leads to \"%.60s\", which is not described; is the file cut short?",
+                                           discovery->ids.names[first->peer]);
+}
+
 /* No port holds two cables. */
 static int check_ports(struct discovery *discovery)
 {
@@ -357,6 +396,22 @@ static int add_cable(struct discovery *discovery, const struct end *end)
     return status != 0 ? status : pccl__fabric_join(&discovery->fabric, a->vertex, b->vertex, link_class);
 }
 
+/* Gives the end of a cable the speed that counts: the slower of both ends, or the only one. */
+static void agree(struct discovery *discovery, struct end *a, const struct end *b)
+{
+    int64_t speed = ps_per_mib(a), other = ps_per_mib(b);
+    if (speed > 0 && other > 0 && speed != other) {
+        pccl__text_note(&discovery->text, a->line,
+                        "the two ends of a cable tell different speeds; the slower one counts");
+    } else if (speed != other) {
+        pccl__text_note(&discovery->text, speed > 0 ? b->line : a->line,
+                        "this end of a cable tells no known speed; that of its other end (line %" PRIu32 ") counts",
+                        speed > 0 ? a->line : b->line);
+    }
+    a->width = other > speed ? b->width : a->width;
+    a->kbit_per_lane = other > speed ? b->kbit_per_lane : a->kbit_per_lane;
+}
+
 /* Each cable is told at both of its ends, where both are told at all. */
 static int add_cables(struct discovery *discovery)
 {
@@ -373,10 +428,7 @@ static int add_cables(struct discovery *discovery)
             if (memcmp(key, other, sizeof key) != 0) {
                 break;
             }
-            if (ps_per_mib(&discovery->ends[next]) != ps_per_mib(&end)) {
-                pccl__text_note(text, end.line, "the two ends of a cable tell different speeds; the slower one counts");
-                end = ps_per_mib(&discovery->ends[next]) > ps_per_mib(&end) ? discovery->ends[next] : end;
-            }
+            agree(discovery, &end, &discovery->ends[next]);
         }
         if (node->kind == PASSED_OVER || (peer->line != 0 && peer->kind == PASSED_OVER)) {
             continue;
@@ -408,8 +460,11 @@ static int finish(struct discovery *discovery, struct pccl_topology **topology)
                                "no Switch and no Ca; expected the output of ibnetdiscover");
     }
     int status = discovery->num_ends > 0 ? check_ports(discovery) : 0;
+    status = status != 0 ? status : check_peers(discovery);
     status = status != 0 || discovery->num_ends == 0 ? status : add_cables(discovery);
-    return status != 0 ? status : pccl__fabric_finish(&discovery->fabric, &discovery->text, topology, discovery->error);
+    status = status != 0 ? status : pccl__fabric_note_parts(&discovery->fabric, &discovery->text);
+    return status != 0 ? status
+                       : pccl__fabric_finish(&discovery->fabric, discovery->text.path, topology, discovery->error);
 }
 
 int pccl_import_ibnetdiscover(const char *path, const struct pccl_import_options *options,

@@ -18,8 +18,10 @@ struct entry {
     uint32_t line;
     const char *name, *switches, *nodes, *speed;
     int64_t ps_per_mib; /* 0: not said */
+    int64_t below_ps;   /* the fastest that switches below it say; 0: none says any */
     uint32_t vertex;    /* number in the fabric */
     uint32_t height;    /* levels of switches below it; PCCL_NONE: not known yet */
+    bool hangs;         /* below another switch */
     bool open;          /* being visited */
 };
 
@@ -188,6 +190,7 @@ static int hang_switch(void *context, const char *name)
         return pccl__text_fail(&slurm->text, children->parent->line, slurm->error,
                                "Switches names \"%.60s\", which no SwitchName describes", name);
     }
+    slurm->entries[child].hangs = true;
     return pccl__fabric_join(&slurm->fabric, slurm->entries[child].vertex, children->parent->vertex,
                              children->link_class);
 }
@@ -218,11 +221,18 @@ static int expand(struct slurm *slurm, const struct entry *entry, const char *li
     return status;
 }
 
-/* Visits the switches below an entry, so that all of their heights are known before its own. */
+/* Visits the switches below an entry, so that all of their heights and speeds are known before its own. */
 struct descent {
     struct slurm *slurm;
     uint32_t height, depth;
+    int64_t fastest_ps;
 };
+
+/* The faster of two speeds, where 0 is none. */
+static int64_t faster(int64_t a_ps, int64_t b_ps)
+{
+    return a_ps == 0 || (b_ps > 0 && b_ps < a_ps) ? b_ps : a_ps;
+}
 
 static int find_height(struct slurm *slurm, struct entry *entry, uint32_t depth);
 
@@ -231,10 +241,13 @@ static int visit_below(void *context, const char *name)
     struct descent *descent = context;
     struct slurm *slurm = descent->slurm;
     uint32_t child = pccl__names_find(&slurm->names, name);
-    int status = child != PCCL_NONE ? find_height(slurm, &slurm->entries[child], descent->depth + 1) : 0;
-    if (status == 0 && child != PCCL_NONE && slurm->entries[child].height >= descent->height) {
-        descent->height = slurm->entries[child].height + 1;
+    if (child == PCCL_NONE) {
+        return 0;
     }
+    struct entry *entry = &slurm->entries[child];
+    int status = find_height(slurm, entry, descent->depth + 1);
+    descent->height = status == 0 && entry->height >= descent->height ? entry->height + 1 : descent->height;
+    descent->fastest_ps = faster(descent->fastest_ps, faster(entry->ps_per_mib, entry->below_ps));
     return status;
 }
 
@@ -252,17 +265,28 @@ static int find_height(struct slurm *slurm, struct entry *entry, uint32_t depth)
                                entry->name);
     }
     entry->open = true;
-    struct descent descent = {slurm, 0, depth};
+    struct descent descent = {slurm, 0, depth, 0};
     int status = entry->switches != NULL ? expand(slurm, entry, entry->switches, visit_below, &descent) : 0;
     entry->open = false;
     entry->height = descent.height;
+    entry->below_ps = descent.fastest_ps;
     return status;
 }
 
-/* The class of the links below a switch: by its height and their speed. */
+/* What a cable costs whose speed nobody says; it is a guess, not declared. 0: there is none. */
+static struct pccl_class guess_costs(int64_t ps_per_mib)
+{
+    struct pccl_class costs = pccl__fabric_costs(0);
+    costs.ps_per_mib = ps_per_mib > 0 ? ps_per_mib : costs.ps_per_mib;
+    return costs;
+}
+
+/* The class of the links below a switch: by its height and their speed. Where that is not said, an uplink is as fast as
+ * the fastest of the links that are led up by it, since networks rarely get slower per cable towards the top. */
 static int find_class(struct slurm *slurm, const struct entry *entry, bool hosts, uint32_t *link_class)
 {
-    struct pccl_class costs = pccl__fabric_costs(entry->ps_per_mib);
+    struct pccl_class costs = entry->ps_per_mib > 0 ? pccl__fabric_costs(entry->ps_per_mib)
+                                                    : guess_costs(hosts ? 0 : entry->below_ps);
     char kind[32] = "hosts";
     if (!hosts) {
         snprintf(kind, sizeof kind, "level %" PRIu32, entry->height);
@@ -291,7 +315,11 @@ static int hang_below(struct slurm *slurm, struct entry *entry)
 static int join_blocks(struct slurm *slurm)
 {
     uint32_t core, link_class;
-    struct pccl_class costs = pccl__fabric_costs(0);
+    int64_t fastest_ps = 0;
+    for (uint32_t i = 0; i < slurm->num_entries; i++) {
+        fastest_ps = faster(fastest_ps, slurm->entries[i].ps_per_mib);
+    }
+    struct pccl_class costs = guess_costs(fastest_ps);
     int status = pccl__fabric_add(&slurm->fabric, "between-blocks", true, &core);
     if (status == 0) {
         status = pccl__fabric_class(&slurm->fabric, "between blocks", &costs, &link_class);
@@ -299,7 +327,73 @@ static int join_blocks(struct slurm *slurm)
     for (uint32_t i = 0; i < slurm->num_entries && status == 0; i++) {
         status = pccl__fabric_join(&slurm->fabric, slurm->entries[i].vertex, core, link_class);
     }
-    pccl__text_note(&slurm->text, 0, "blocks are joined by one switch, with one cable of 12.5 GB/s each");
+    pccl__text_note(&slurm->text, 0, "blocks are joined by one switch, with one cable each%s",
+                    fastest_ps > 0 ? ", as fast as the fastest LinkSpeed" : " of 12.5 GB/s");
+    return status;
+}
+
+/* --- what is assumed ---------------------------------------------------------------------------------------------- */
+
+/* Notes what links cost whose LinkSpeed is not said, with the first line of each kind. */
+static void note_speeds(struct slurm *slurm)
+{
+    const struct entry *hosts = NULL, *guessed = NULL, *unknown = NULL;
+    for (uint32_t i = slurm->num_entries; i-- > 0;) {
+        const struct entry *entry = &slurm->entries[i];
+        bool silent = entry->ps_per_mib == 0, above = silent && entry->switches != NULL;
+        hosts = silent && entry->nodes != NULL ? entry : hosts;
+        guessed = above && entry->below_ps > 0 ? entry : guessed;
+        unknown = above && entry->below_ps == 0 ? entry : unknown;
+    }
+    if (hosts != NULL) {
+        pccl__text_note(&slurm->text, hosts->line, "no LinkSpeed: links of hosts count as 12.5 GB/s");
+    }
+    if (guessed != NULL) {
+        pccl__text_note(&slurm->text, guessed->line,
+                        "no LinkSpeed: two switches count as joined by one cable, as fast as the fastest LinkSpeed "
+                        "further down");
+    }
+    if (unknown != NULL) {
+        pccl__text_note(&slurm->text, unknown->line,
+                        "no LinkSpeed here and below: two switches count as joined by one cable of 12.5 GB/s");
+    }
+    if (hosts != NULL || guessed != NULL || unknown != NULL) {
+        pccl__text_note(&slurm->text, 0,
+                        "where that is wrong, put \"bandwidth\": \"...GB/s\" instead of ps_per_mib into \"classes\" of "
+                        "the topology file and \"declared\" as its \"origin\" (or none), or measure");
+    }
+}
+
+#define MOST_NAMES 4
+
+/* Notes the switches at the top of each part of the network, which nothing joins. */
+static int note_parts(struct slurm *slurm)
+{
+    const uint32_t n = slurm->fabric.names.num_names;
+    uint32_t *part = pccl__array_new(n, sizeof *part), num_parts = 0, named = 0;
+    bool *has_hosts = pccl__array_new(n, sizeof *has_hosts);
+    char names[MOST_NAMES * 32] = "";
+    int status = part != NULL && has_hosts != NULL ? pccl__fabric_parts(&slurm->fabric, part, &num_parts)
+                                                   : PCCL_ERR_MEMORY;
+    for (uint32_t v = 0; v < n && num_parts > 1; v++) {
+        has_hosts[part[v]] = has_hosts[part[v]] || !slurm->fabric.is_switch[v];
+    }
+    for (uint32_t i = 0; i < slurm->num_entries && num_parts > 1 && named < MOST_NAMES; i++) {
+        const struct entry *entry = &slurm->entries[i];
+        if (!entry->hangs && has_hosts[part[entry->vertex]]) {
+            has_hosts[part[entry->vertex]] = false;
+            size_t length = strlen(names);
+            snprintf(names + length, sizeof names - length, "%s%.30s", named++ > 0 ? "," : "", entry->name);
+        }
+    }
+    if (num_parts > 1) {
+        pccl__text_note(&slurm->text, 0,
+                        "the network is in %" PRIu32 " parts, since no switch joins %s%s; add a line such as "
+                        "SwitchName=top Switches=%s%s, or their hosts cannot reach each other",
+                        num_parts, names, num_parts > named ? ",..." : "", names, num_parts > named ? ",..." : "");
+    }
+    free(has_hosts);
+    free(part);
     return status;
 }
 
@@ -309,11 +403,9 @@ static int build(struct slurm *slurm)
                                         : pccl__text_fail(&slurm->text, 0, slurm->error,
                                                           "no SwitchName and no BlockName; expected Slurm's "
                                                           "topology.conf");
-    bool silent = false;
     for (uint32_t i = 0; i < slurm->num_entries && status == 0; i++) {
         struct entry *entry = &slurm->entries[i];
         status = pccl__fabric_add(&slurm->fabric, entry->name, true, &entry->vertex);
-        silent = silent || (entry->ps_per_mib == 0 && entry->switches != NULL);
     }
     for (uint32_t i = 0; i < slurm->num_entries && status == 0; i++) {
         status = find_height(slurm, &slurm->entries[i], 0);
@@ -324,10 +416,9 @@ static int build(struct slurm *slurm)
     if (status == 0 && slurm->num_blocks > 1) {
         status = join_blocks(slurm);
     }
-    if (status == 0 && silent) {
-        pccl__text_note(&slurm->text, 0,
-                        "without a LinkSpeed, two switches count as joined by one cable of 12.5 GB/s; put "
-                        "\"bandwidth\": \"...GB/s\" instead of ps_per_mib into the classes \"level N\", or measure");
+    if (status == 0) {
+        note_speeds(slurm);
+        status = note_parts(slurm);
     }
     return status;
 }
@@ -345,7 +436,7 @@ int pccl_import_slurm(const char *path, const struct pccl_import_options *option
         status = build(&slurm);
     }
     if (status == 0) {
-        status = pccl__fabric_finish(&slurm.fabric, &slurm.text, topology, &met);
+        status = pccl__fabric_finish(&slurm.fabric, path, topology, &met);
     }
     status = pccl__fabric_fail(&slurm.text, status, &met, error);
     pccl__fabric_free(&slurm.fabric);

@@ -75,7 +75,8 @@ static char *cut_line(struct pccl__text *text)
         return NULL;
     }
     size_t length = strcspn(line, "\n");
-    text->next = line[length] == '\n' ? line + length + 1 : line + length;
+    text->breaks_off = line[length] == '\0';
+    text->next = text->breaks_off ? line + length : line + length + 1;
     text->num_lines++;
     line[length] = '\0';
     if (length > 0 && line[length - 1] == '\r') {

@@ -19,6 +19,7 @@ struct pccl__text {
     char *next;         /* the line to come */
     uint32_t line;      /* number of the current line, the first if several were joined */
     uint32_t num_lines; /* lines read so far */
+    bool breaks_off;    /* the file ends in the current line, without a line's end */
     const struct pccl_import_options *options;
     uint32_t num_notes;
 };

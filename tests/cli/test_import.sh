@@ -42,11 +42,28 @@ same "slurm: CRLF changes nothing" unix.json dos.json
 # What the note about speeds says, done: a taper of 4:1 becomes none.
 printf 'SwitchName=a Nodes=n[0-3]\nSwitchName=b Nodes=n[4-7]\nSwitchName=top Switches=a,b\n' >silent.conf
 import "slurm: no speeds" slurm silent.conf
-holds "slurm: no speeds, said" notes 'put "bandwidth": "...GB/s" instead of ps_per_mib into the classes "level N"'
+holds "slurm: no speeds, how to" notes 'put "bandwidth": "...GB/s" instead of ps_per_mib into "classes" .* "declared"'
+holds "slurm: no speeds, hosts" notes 'silent.conf:1: no LinkSpeed: links of hosts count as 12.5 GB/s'
+holds "slurm: no speeds, uplinks" notes 'silent.conf:3: no LinkSpeed here and below: .* one cable of 12.5 GB/s'
 holds "slurm: no speeds, tapered" out '^links +20 x latency .* 12.5 GB/s$'
-sed -i 's,\("level 1": .*\)"ps_per_mib": [0-9]*,\1"bandwidth": "50GB/s",' fabric.json
+sed -i 's/\("level 1": .*\)"ps_per_mib": [0-9]*\(.*\)"origin": "default"/\1"bandwidth": "50GB\/s"\2"origin": "declared"/
+    ' fabric.json
 check "slurm: speed put in" 0 "$PCCL" topology ./fabric.json
 holds "slurm: speed put in counts" out '^ +4 x latency .* 50 GB/s$'
+holds "slurm: speed put in is declared" out '^costs +0 links measured, 4 declared, 16 default$'
+
+# Only leaves tell a speed: links above are as fast as the fastest below each of them.
+printf 'SwitchName=top Switches=p,q\nSwitchName=p Switches=a,b\nSwitchName=q Switches=c,d LinkSpeed=800
+SwitchName=a Nodes=n[0-3] LinkSpeed=200\nSwitchName=b Nodes=n[4-7] LinkSpeed=400
+SwitchName=c Nodes=n[8-9] LinkSpeed=200\nSwitchName=d Nodes=n[10-11]\n' >leaves.conf
+import "slurm: speeds of leaves" slurm leaves.conf
+holds "slurm: speeds of leaves, pod" fabric.json '"level 1": .*"ps_per_mib": 20971520, .*"default"'
+holds "slurm: speeds of leaves, pod that tells" fabric.json '"level 1 \(2\)": .*"ps_per_mib": 10485760, .*"declared"'
+holds "slurm: speeds of leaves, top" fabric.json '"level 2": .*"ps_per_mib": 10485760, .*"default"'
+holds "slurm: speeds of leaves, said" notes \
+    'leaves.conf:1: no LinkSpeed: two switches .* one cable, as fast as the fastest LinkSpeed further down'
+holds "slurm: speeds of leaves, host" notes 'leaves.conf:7: no LinkSpeed: links of hosts count as 12.5 GB/s'
+[ "$(grep -c 'no LinkSpeed' notes)" -eq 2 ] && echo "PASS slurm: two things said" || echo "FAIL slurm: $(cat notes)"
 
 # --- Slurm, blocks
 import "blocks" slurm "$fabrics/blocks.conf"
@@ -88,9 +105,19 @@ check "slurm: no hosts" 3 "$PCCL" topology --import=slurm broken.conf
 holds "slurm: no hosts, said" err '^pccl: broken.conf: the topology has no devices$'
 printf 'SwitchName=a Nodes=n[1-2]\nSwitchName=b Nodes=n[3-4]\nJunk\nSwitchName=c\n' >parts.conf
 import "slurm: in parts" slurm parts.conf
-holds "slurm: parts" notes 'the network is in 2 parts: n1 cannot reach n3'
+holds "slurm: parts" notes \
+    'in 2 parts, since no switch joins a,b; add a line such as SwitchName=top Switches=a,b, or their hosts cannot reach'
 holds "slurm: junk" notes ':3: "Junk" is not known'
 holds "slurm: nothing below" notes '"c" has neither Switches nor Nodes'
+for i in 0 1 2 3 4 5 6 7 8; do
+    printf "SwitchName=s$i Nodes=n$i\nSwitchName=t$i Switches=s$i\n"
+done >rows.conf
+import "slurm: many parts" slurm rows.conf
+holds "slurm: their tops" notes 'in 9 parts, since no switch joins t0,t1,t2,t3,...; .* Switches=t0,t1,t2,t3,..., or'
+printf 'BlockName=a Nodes=n[0-3] LinkSpeed=400\nBlockName=b Nodes=n[4-7]\n' >fast.conf
+import "blocks: fast" slurm fast.conf
+holds "blocks: fast, said" notes 'one cable each, as fast as the fastest LinkSpeed'
+holds "blocks: as fast between them" fabric.json '"between blocks": .*"ps_per_mib": 20971520, .*"default"'
 refuses "slurm: no file" 4 'absent.conf: cannot read' "$PCCL" topology --import=slurm absent.conf
 refuses "slurm: a directory" 4 'cannot read' "$PCCL" topology --import=slurm .
 awk 'BEGIN { for (i = 0; i < 1000; i++) printf "SwitchName=s%d Nodes=n[%d-%d]\n", i, 100 * i, 100 * i + 99
@@ -133,17 +160,46 @@ trouble "port cut short" ':2: expected a port such as' 'Switch 36 "S-1"\n[1] "H-
 trouble "port too large" ':2: expected a port such as' 'Switch 36 "S-1"\n[12345678] "H-1"[1]\n'
 trouble "no id" ':1: expected the id of a node' 'Switch 36 S-1\n'
 trouble "no hosts" 'no devices' 'Switch 36 "S-1"\n'
-# Cut in the middle of the switches: what is there is used, what is not is noted.
-head -n 28 "$fabrics/ibnetdiscover.txt" >cut.txt
-cat >>cut.txt <<'END'
+trouble "no end of the description" ':1: this line breaks off' 'Ca 1 "H-1"\t# "\nCa 1 "H-2"\t# "n2 HCA-1"\n'
+trouble "no description after all" ':1: this line breaks off' 'Ca 1 "H-1"\t#\n'
+trouble "no end of a port" ':2: this line breaks off' 'Switch 36 "S-1"\n[1] "H-1"[1](1)\t# "n1 HC\n'
+trouble "nothing about a port" ':2: this line breaks off' 'Switch 36 "S-1"\n[1] "H-1"[1](1)\t# lid\n'
+trouble "not described" ':2: a cable leads to "H-2", which is not described' \
+    'Switch 36 "S-1"\n[2] "H-2"[1]\n[3] "H-3"[1]\n[1] "H-1"[1]\nCa 1 "H-1" # "n1 HCA-1"\n[1](1) "S-1"[1]\n'
+# Wherever it is cut, it is refused, and nothing is written. Between two lines of the last host nothing is missing.
+sed 's/Mellanox Technologies Aggregation Node/node06 HCA-1/' "$fabrics/ibnetdiscover.txt" >whole.txt
+whole=$(wc -c <whole.txt)
+for size in 600 1000 2222 $((whole / 2)) $((whole - 200)) $((whole - 100)) $((whole - 30)) $((whole - 1)); do
+    head -c $size whole.txt >cut.txt
+    refuses "ib: cut at $size" 3 '^pccl: cut.txt:[0-9]+: ' "$PCCL" topology --import=ibnetdiscover cut.txt -o cut.json
+done
+head -n 45 whole.txt >cut.txt
+refuses "ib: cut between lines" 3 'cut.txt:1[2-6]: a cable leads to "H-.*", which is not described; is the file cut' \
+    "$PCCL" topology --import=ibnetdiscover cut.txt -o cut.json
+[ -e cut.json ] && echo "FAIL ib: cut: something is written" || echo "PASS ib: cut: nothing is written"
+# One end without a speed.
+sed '/"node04 HCA-1" lid/s/ 4xHDR//' "$fabrics/ibnetdiscover.txt" >silent.txt
+import "ib: one end without a speed" ibnetdiscover silent.txt
+holds "ib: one end without a speed, said" notes \
+    'silent.txt:23: this end of a cable tells no known speed; that of its other end \(line 72\) counts'
+[ "$(wc -l <notes)" -eq 2 ] && echo "PASS ib: nothing else to say" || echo "FAIL ib: nothing else to say: $(cat notes)"
+sed 's/silent.txt/ibnetdiscover.txt/' fabric.json >silent.json
+same "ib: one end is enough" unix.json silent.json
+# What is odd, but may be.
+head -n 28 "$fabrics/ibnetdiscover.txt" | sed -E '/^\[.*"(H-.*(000[2-58]|0013)|S-.*ff0000)"/d' >odd.txt
+cat >>odd.txt <<'END'
+[9]	"H-b8599f0300aa0009"[1](b8599f0300aa0009) 		# "MT4123 ConnectX6   Mellanox Technologies" lid 19 4x???
+[40]	"R-b8599f0300bb0000"[1](b8599f0300bb0000) 		# "router" lid 20 4xHDR
 Ca	1 "H-b8599f0300aa0001"		# "node01 HCA-1"
 [1](b8599f0300aa0001) 	"S-b8599f0300ee0000"[1]		# lid 11 lmc 0 "MF0;leaf01:MQM8700/U1" lid 5 4xEDR
 Ca	1 "H-b8599f0300aa0009"		# "MT4123 ConnectX6   Mellanox Technologies"
 [1](b8599f0300aa0009) 	"S-b8599f0300ee1000"[9]		# lid 19 lmc 0 "MF0;leaf02:MQM8700/U1" lid 8 4xQXR
 Something else
+Ca	1 "H-b8599f0300aa0010"		# "node10 HCA-1"
+[1](b8599f0300aa0010) 	"S-b8599f0300ee1000"[10]		# lid 21 lmc 0 "MF0;leaf02:MQM8700/U1" lid 8 4xHDR
 END
-import "ib: cut short" ibnetdiscover cut.txt
-holds "ib: peers that are not there" notes '"H-b8599f0300aa0002" is not described; the cable to it is left out'
+import "ib: odd" ibnetdiscover odd.txt
+holds "ib: router that is not there" notes '"R-b8599f0300bb0000" is not described; the cable to it is left out'
 holds "ib: speeds that differ" notes 'the two ends of a cable tell different speeds'
 holds "ib: no host name" notes '"MT4123 ConnectX6   Mellanox Technologies" names no host'
 holds "ib: unknown speed" notes 'the speed is missing or not known'
