@@ -290,11 +290,14 @@ int pccl__symmetric_plan_create(const struct pccl_topology *topology, struct pcc
                                 struct pccl_error *error)
 {
     *plan = (struct pccl__symmetric_plan){0};
+    if (topology->num_vertices != topology->num_devices) {
+        return pccl__reject(error, "devices are joined through switches, not by links of their own");
+    }
     if (topology->num_links == 0 || !links_alike(topology)) {
         return pccl__reject(error, "links are not all equally fast");
     }
     if (!pccl__translation_find(topology, &plan->translation)) {
-        return pccl__reject(error, "the topology does not look the same from every device");
+        return pccl__reject(error, "no shift of the device numbers maps all links onto each other");
     }
     uint32_t n = topology->num_devices;
     plan->num_kinds = topology->first_out[1] - topology->first_out[0];

@@ -57,6 +57,44 @@ static void print_origins(const struct pccl_topology *topology)
            bandwidth[PCCL_ORIGIN_DECLARED], bandwidth[PCCL_ORIGIN_DEFAULT]);
 }
 
+/* The best origin of any number of a level. */
+static enum pccl_origin level_origin(const struct pccl_class *costs)
+{
+    const enum pccl_origin origins[] = {costs->latency_origin, costs->bandwidth_origin, costs->overhead_origin,
+                                        costs->eager_origin};
+    enum pccl_origin best = PCCL_ORIGIN_DEFAULT;
+    for (int i = 0; i < 4; i++) {
+        best = origins[i] > best ? origins[i] : best;
+    }
+    return best;
+}
+
+/* Costs inside hosts, of the levels that are not all default. */
+static void print_inside(const struct pccl_topology *topology)
+{
+    static const char *const names[] = {"default", "declared", "measured"};
+    uint32_t count[3] = {0};
+    for (int level = 0; level < PCCL_NUM_LEVELS; level++) {
+        count[level_origin(&topology->inside[level])]++;
+    }
+    if (count[PCCL_ORIGIN_DEFAULT] == PCCL_NUM_LEVELS) {
+        return;
+    }
+    printf("inside      %u levels measured, %u declared, %u default\n", count[PCCL_ORIGIN_MEASURED],
+           count[PCCL_ORIGIN_DECLARED], count[PCCL_ORIGIN_DEFAULT]);
+    for (int level = 0; level < PCCL_NUM_LEVELS; level++) {
+        const struct pccl_class *costs = &topology->inside[level];
+        if (level_origin(costs) == PCCL_ORIGIN_DEFAULT) {
+            continue;
+        }
+        printf("            %s: ", pccl_level_name((enum pccl_level)level));
+        if (level != PCCL_LEVEL_RANK) {
+            printf("latency %s (%s), ", cli_time_text(costs->latency_ps).text, names[costs->latency_origin]);
+        }
+        printf("%s (%s)\n", cli_rate_text(costs->ps_per_mib).text, names[costs->bandwidth_origin]);
+    }
+}
+
 static void print_bandwidth(FILE *stream, double bytes_per_second)
 {
     if (bytes_per_second < 0) {
@@ -81,6 +119,7 @@ static void print_table(const struct pccl_topology *topology, const struct metri
     }
     print_classes(metrics);
     print_origins(topology);
+    print_inside(topology);
     if (metrics->num_shared) {
         printf("shared      %u links share a capacity with others\n", metrics->num_shared);
     }
@@ -92,11 +131,13 @@ static void print_table(const struct pccl_topology *topology, const struct metri
     printf("diameter    %u hops, latency %s%s\n", metrics->diameter_hops, cli_time_text(metrics->diameter_ps).text,
            metrics->sampled ? " (at least: measured from some devices)" : "");
     printf("distance    %.3f hops on average\n", metrics->mean_hops);
-    printf("bisection   at most ");
-    print_bandwidth(stdout, metrics->bisection_bytes_per_second);
-    printf(" each way (%s)\n", metrics->bisection_cut);
+    if (topology->num_devices > 1) {
+        printf("bisection   at most ");
+        print_bandwidth(stdout, metrics->bisection_bytes_per_second);
+        printf(" each way (%s)\n", metrics->bisection_cut);
+    }
     if (metrics->num_kinds == 1) {
-        printf("symmetry    all devices look alike\n");
+        printf("symmetry    all devices are alike by their surroundings\n");
     } else {
         printf("symmetry    %u kinds of device by their surroundings\n", metrics->num_kinds);
     }

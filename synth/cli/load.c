@@ -172,8 +172,9 @@ int cli_schedule_load(const struct cli_arguments *arguments, const char *option,
     }
     int status = text || origin.name ? create_topology(text ? text : origin.name, topology, &error) : PCCL_ERR_FORMAT;
     if (status && !text) {
-        cli_error("%s: made on topology '%s', which is no generator; expected its file, with '%s FILE'", path,
-                  origin.name ? origin.name : "", flag);
+        cli_error("%s: made on topology '%s', which is no generator; give the topology file that pccl wrote or read "
+                  "then, with '%s FILE'",
+                  path, origin.name ? origin.name : "", flag);
         code = CLI_INPUT;
     } else if (status) {
         code = cli_fail(status, &error, text);

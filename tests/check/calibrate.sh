@@ -30,6 +30,7 @@ calibrate 2 -o "$folder/star.json" || fail "without a fabric, one switch is assu
 grep -q '"l3"\|"numa"\|"package"\|"host"' "$folder/star.json" || fail "nothing inside the host was measured"
 grep -q '"origin": "measured"' "$folder/star.json" || fail "nothing is marked as measured"
 "$build/pccl" topology "$folder/star.json" >"$folder/out" 2>&1 || fail "pccl cannot read what was written"
+grep -q '^inside  *[1-9][0-9]* levels measured' "$folder/out" || fail "pccl must count what was measured"
 
 host=$(hostname)
 cat >"$folder/pair.json" <<END

@@ -99,6 +99,18 @@ check "default costs" 0 "$PCCL" topology ring:4
 holds "default costs counted" out "^costs +0 links measured, 0 declared, 8 default$"
 check "declared costs" 0 "$PCCL" topology ring:4:latency=1us
 holds "declared costs counted" out "^costs +0 links measured, 8 declared, 0 default$"
+grep -q '^inside' out && echo "FAIL nothing inside hosts: $(cat out)" || echo "PASS nothing inside hosts"
+cat >inside.json <<'END'
+{"devices": ["a"], "switches": ["s"], "links": [{"source": "a", "target": "s", "duplex": true}],
+ "inside": {"l3": {"latency": "90ns", "bandwidth": "30GB/s", "origin": "measured"}, "rank": {"bandwidth": "9GB/s"},
+            "host": {"latency": "700ns", "bandwidth": "20GB/s", "origin": {"latency": "measured"}}}}
+END
+check "costs inside hosts" 0 "$PCCL" topology ./inside.json
+holds "costs inside hosts counted" out "^inside +2 levels measured, 1 declared, 2 default$"
+holds "costs inside hosts: cache" out "^ +l3: latency 90.00 ns \(measured\), 30 GB/s \(measured\)$"
+holds "costs inside hosts: host" out "^ +host: latency 700.0 ns \(measured\), 20 GB/s \(declared\)$"
+holds "costs inside hosts: rank" out "^ +rank: 9 GB/s \(declared\)$"
+grep -q '^bisection' out && echo "FAIL one device, no bisection: $(cat out)" || echo "PASS one device, no bisection"
 
 # A link fails: whatever used it goes the shortest way round, though the rule of the network has none.
 check "to be damaged" 0 "$PCCL" topology torus:4x4 -o damaged.json
@@ -116,7 +128,8 @@ for command in verify plot explain simulate "convert --to=csv"; do
 done
 sed 's/"name": "ring:4"/"name": "mine"/' hand.json >mine.json
 check "synth on a topology of its own" 0 "$PCCL" synth -t ./mine.json -c allgather -o own.json
-refuses "the topology must be given" 3 "topology 'mine'.*'-t FILE'" "$PCCL" verify own.json
+refuses "the topology must be given" 3 "topology 'mine', .*the topology file that pccl wrote .*'-t FILE'" \
+    "$PCCL" verify own.json
 refuses "the topology must be given: simulate" 3 "topology 'mine'.*'--from FILE'" "$PCCL" simulate own.json
 for command in "verify absent.json" "verify -t ring:4 absent.json" "topology absent.csv" "topology ./absent.json" \
                "synth -t ring:4 -c ./absent.json" "synth -t ./absent.json -c allgather" "simulate absent.json"; do
@@ -149,7 +162,7 @@ holds "title of the picture" long.svg "^<title>Allgather of 1 MiB on torus:4x4, 
 check "a topology of its own" 0 "$PCCL" topology star:4 -o own.json
 check "a schedule on it" 0 "$PCCL" synth -t ./own.json -c allgather -s 4KiB -o kept.json
 sed -i 's/"topology": "[^"]*"/"topology": "nobody knows"/' kept.json
-refuses "its topology is nowhere" 3 "expected its file" "$PCCL" verify kept.json
+refuses "its topology is nowhere" 3 "give the topology file" "$PCCL" verify kept.json
 beside=topology-$(sed -n 's/.*"topology_digest": "\([0-9a-f]*\)".*/\1/p' kept.json).json
 cp own.json "$beside"
 check "topology beside the schedule" 0 "$PCCL" verify kept.json
