@@ -205,8 +205,24 @@ static void test_choice(void **state)
     pccl_topology_free(topology);
 }
 
+/* What comes of the rounds alone. */
+static struct pccl_result *synthesize_rounds(const struct pccl_topology *topology, int64_t bytes,
+                                             enum pccl_effort effort, bool frugal)
+{
+    struct pccl_options options = {.effort = effort, .method = "rounds", .frugal = frugal};
+    struct pccl_request request = plan_request(PCCL_ALLTOALL, topology->num_devices, bytes);
+    struct pccl_error error = {""};
+    struct pccl_result *result;
+    if (pccl_synthesize(topology, &request, &options, &result, &error) != 0) {
+        fail_msg("%s: %s", topology->name, error.message);
+    }
+    return result;
+}
+
+#define SLOW ":bandwidth=1.2MB/s:latency=7us:overhead=20us"
+
 /* Blocks are cut only where messages take much longer than what lies between them: the pieces cost less than a
- * fortieth of the time. */
+ * fortieth of the time. Whose peers are partly near looks at the others; and there are never too many messages. */
 static void test_cut(void **state)
 {
     (void)state;
@@ -215,25 +231,52 @@ static void test_cut(void **state)
         int64_t bytes;
         uint32_t pieces;
     } cases[] = {
-        {"star:16:bandwidth=1.2MB/s:latency=7us:overhead=20us", 16384, 2},
-        {"star:16:bandwidth=1.2MB/s:latency=7us:overhead=20us", 131072, 16},
-        {"star:16:bandwidth=1.2MB/s:latency=7us:overhead=20us", 1048576, 64},
+        {"star:16" SLOW, 16384, 2},
+        {"star:16" SLOW, 131072, 16},
+        {"star:16" SLOW, 1048576, 64},
         {"star:16:bandwidth=12MB/s:latency=7us:overhead=20us", 131072, 4},
         {"star:16", 1048576, 1},
+        {"fattree:4x4:spines=1:bandwidth=12.5GB/s,1.2MB/s:latency=7us:overhead=20us", 131072, 16},
+        {"star:64" SLOW, 1048576, 4},
+        {"star:128" SLOW, 1048576, 1},
     };
-    struct pccl_options options = {.effort = PCCL_EFFORT_FIRST_USE, .method = "rounds"};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct pccl_topology *topology = open_topology(cases[i].topology);
-        struct pccl_request request = plan_request(PCCL_ALLTOALL, 16, cases[i].bytes);
-        struct pccl_error error = {""};
-        struct pccl_result *result;
-        assert_int_equal(pccl_synthesize(topology, &request, &options, &result, &error), 0);
+        struct pccl_result *result = synthesize_rounds(topology, cases[i].bytes, PCCL_EFFORT_FIRST_USE, false);
         assert_int_equal(result->schedule->demand->pieces, cases[i].pieces);
-        int64_t transfer_ps = 15 * pccl_transfer_ps(cases[i].bytes, topology->links[0].ps_per_mib);
-        assert_true(cases[i].pieces == 1 || result->makespan_ps < transfer_ps + transfer_ps / 40);
+        int64_t block_ps = pccl_transfer_ps(cases[i].bytes, topology->links[0].ps_per_mib);
+        int64_t transfer_ps = (topology->num_devices - 1) * block_ps;
+        bool alike = topology->num_vertices == topology->num_devices + 1;
+        assert_true(cases[i].pieces == 1 || !alike || result->makespan_ps < transfer_ps + transfer_ps / 40);
+        pccl_result_free(result);
+        result = synthesize_rounds(topology, cases[i].bytes, PCCL_EFFORT_FIRST_USE, true);
+        assert_int_equal(result->schedule->demand->pieces, 1); /* as few messages as can be */
         pccl_result_free(result);
         pccl_topology_free(topology);
     }
+}
+
+/* Who has time compares slices as they are with slices cut in two. */
+static void test_candidates(void **state)
+{
+    (void)state;
+    struct pccl_topology *topology = open_topology("fattree:4x4:spines=1" SLOW);
+    struct pccl_result *result = synthesize_rounds(topology, 131072, PCCL_EFFORT_THOROUGH, false);
+    assert_int_equal(result->num_candidates, 2);
+    assert_int_equal(result->candidates[0].pieces + result->candidates[1].pieces, 16 + 32);
+    pccl_result_free(result);
+    pccl_topology_free(topology);
+}
+
+/* The forecast knows that a second half hides the time between rounds. */
+static void test_forecast(void **state)
+{
+    (void)state;
+    struct pccl_topology *topology = open_topology("fattree:5x4:spines=1:bandwidth=1.2MB/s:latency=1ms:overhead=1us");
+    struct pccl_result *result = synthesize_rounds(topology, 16384, PCCL_EFFORT_FIRST_USE, false);
+    assert_int_equal(result->schedule->demand->pieces, 2);
+    pccl_result_free(result);
+    pccl_topology_free(topology);
 }
 
 /* Where nothing is to be kept in step it says why it does not serve. */
@@ -251,9 +294,10 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_balance), cmocka_unit_test(test_slices), cmocka_unit_test(test_programs),
-        cmocka_unit_test(test_cost),    cmocka_unit_test(test_file),   cmocka_unit_test(test_choice),
-        cmocka_unit_test(test_cut),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_balance),  cmocka_unit_test(test_slices), cmocka_unit_test(test_programs),
+        cmocka_unit_test(test_cost),     cmocka_unit_test(test_file),   cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_cut),      cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_forecast), cmocka_unit_test(test_refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
