@@ -107,13 +107,6 @@ static int64_t uncut_bytes(const struct pccl__search *search, uint32_t row)
     return shares ? pccl__meter_block(&search->problem) : search->problem.block_bytes;
 }
 
-/* Bytes that a piece has at least, unless the blocks themselves have fewer. */
-static int64_t smallest_piece(const struct pccl__search *search)
-{
-    bool rooted = pccl_collective_is_rooted(search->problem.collective);
-    return !pccl__search_is_first_use(search) ? SMALLEST_PIECE : rooted ? FIRST_USE_ROOTED : FIRST_USE_PIECE;
-}
-
 /* The smallest power of two of pieces, as its exponent. */
 static uint32_t fewest_pieces_log(const struct pccl__search *search, uint32_t row)
 {
@@ -121,8 +114,7 @@ static uint32_t fewest_pieces_log(const struct pccl__search *search, uint32_t ro
     uint32_t k = cut == PCCL__HALVES ? 1 : 0;
     if (cut == PCCL__SLICED && !search->problem.options.frugal) {
         k = pccl__rounds_slices_log(&search->problem);
-        while (k > PCCL__MAX_PIECES_LOG || (k > 0 && (search->problem.block_bytes >> k < smallest_piece(search) ||
-                                                      count_messages(search, row, k) > REFINED_MESSAGES))) {
+        while (k > PCCL__MAX_PIECES_LOG || (k > 0 && count_messages(search, row, k) > REFINED_MESSAGES)) {
             k--;
         }
     }
@@ -133,13 +125,15 @@ static uint32_t fewest_pieces_log(const struct pccl__search *search, uint32_t ro
 static uint32_t most_pieces_log(const struct pccl__search *search, uint32_t row)
 {
     bool first_use = pccl__search_is_first_use(search), refined = pccl__rows[row].cut == PCCL__REFINED;
+    bool rooted = pccl_collective_is_rooted(search->problem.collective);
+    int64_t smallest = !first_use ? SMALLEST_PIECE : rooted ? FIRST_USE_ROOTED : FIRST_USE_PIECE;
     uint64_t most = first_use ? FIRST_USE_LARGEST : refined ? REFINED_MESSAGES : MOST_MESSAGES;
     uint32_t k = 0;
     if (pccl__rows[row].cut == PCCL__WHOLE || (refined && first_use) || search->problem.collective == PCCL_BARRIER ||
         search->problem.options.frugal) {
         return 0;
     }
-    while (k < PCCL__MAX_PIECES_LOG && uncut_bytes(search, row) >> (k + 1) >= smallest_piece(search) &&
+    while (k < PCCL__MAX_PIECES_LOG && uncut_bytes(search, row) >> (k + 1) >= smallest &&
            count_messages(search, row, k + 1) <= most) {
         k++;
     }

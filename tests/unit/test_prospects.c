@@ -67,7 +67,7 @@ static void test_slices(void **state)
         for (int64_t bytes = 1; bytes <= 8191; bytes = bytes * 8 + 7) {
             assert_int_equal(count_pieces(slow[i], PCCL_ALLTOALL, bytes, PCCL_EFFORT_FIRST_USE), 1);
         }
-        assert_int_equal(count_pieces(slow[i], PCCL_ALLTOALL, 8192, PCCL_EFFORT_FIRST_USE), 2);
+        assert_int_equal(count_pieces(slow[i], PCCL_ALLTOALL, 16384, PCCL_EFFORT_FIRST_USE), 2);
         assert_int_equal(count_pieces(slow[i], PCCL_ALLTOALL, 255, PCCL_EFFORT_THOROUGH), 1);
         assert_true(1024 / count_pieces(slow[i], PCCL_ALLTOALL, 1024, PCCL_EFFORT_THOROUGH) >= 128);
     }
