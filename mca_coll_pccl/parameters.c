@@ -54,8 +54,9 @@ static const struct parameter parameters[] = {
      "Device of coll_pccl_topology that each rank of MPI_COMM_WORLD sits on, in rank order, separated by commas or "
      "spaces: numbers, ranges and names of devices (\"0-15\", \"7 4 12 0\", \"15-0\", \"node3,node7\"). More entries "
      "than ranks "
-     "are allowed. Empty (default): hosts are found by name in the topology; if they are not there, rank i sits on "
-     "device i, and a message says so where the devices have names."},
+     "are allowed. Empty (default): hosts are found by name in the topology. If they are not all there, the topology "
+     "is not used and a message says so; but if its devices have no names of their own (as those of generators), rank "
+     "i sits on device i."},
     {"processors", &coll_pccl_parameters.processors, NULL, 0, 1024, 0, OPAL_INFO_LVL_5, MCA_BASE_VAR_SCOPE_READONLY,
      "Processors that the ranks of a host have together, which matters where there are more ranks: they take turns "
      "then, and plans with few messages are best. 0 (default): those that each rank may run on, as hwloc tells, and no "

@@ -56,7 +56,7 @@ static bool has_own_names(const struct pccl_topology *fabric)
 }
 
 /* The device of the fabric that each rank belongs to; several ranks may share one. *unplaced: see
- * coll_pccl_world_create. */
+ * coll_pccl_world_create; then devices are not set. */
 static int find_devices(const struct pccl_topology *fabric, const struct coll_pccl_record *records, uint32_t num_ranks,
                         uint32_t *devices, uint32_t *unplaced, struct pccl_error *error)
 {
@@ -67,6 +67,10 @@ static int find_devices(const struct pccl_topology *fabric, const struct coll_pc
     uint32_t missing = 0;
     bool ambiguous = false;
     if (match_hosts(fabric, records, num_ranks, devices, &missing, &ambiguous)) {
+        return PCCL_SUCCESS;
+    }
+    if (!ambiguous && has_own_names(fabric)) {
+        *unplaced = missing;
         return PCCL_SUCCESS;
     }
     if (ambiguous || fabric->num_devices < num_ranks) {
@@ -80,8 +84,16 @@ static int find_devices(const struct pccl_topology *fabric, const struct coll_pc
     for (uint32_t i = 0; i < num_ranks; i++) {
         devices[i] = i;
     }
-    *unplaced = has_own_names(fabric) ? missing : PCCL_NONE;
     return PCCL_SUCCESS;
+}
+
+/* What there is without a fabric: the hosts of the job on one switch. */
+static int put_on_switch(const struct coll_pccl_record *records, uint32_t num_ranks, uint32_t *devices,
+                         struct pccl_topology **star, struct pccl_error *error)
+{
+    char text[24];
+    snprintf(text, sizeof text, "star:%u", number_hosts(records, num_ranks, devices));
+    return pccl_topology_create(text, star, error);
 }
 
 static int join(const struct pccl_topology *fabric, const struct coll_pccl_record *records, const uint32_t *devices,
@@ -113,10 +125,9 @@ int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll
     int status = devices ? PCCL_SUCCESS : PCCL_ERR_MEMORY;
     if (devices && fabric) {
         status = find_devices(fabric, records, num_ranks, devices, unplaced, error);
-    } else if (devices) {
-        char text[24];
-        snprintf(text, sizeof text, "star:%u", number_hosts(records, num_ranks, devices));
-        status = pccl_topology_create(text, &star, error);
+    }
+    if (status == PCCL_SUCCESS && (!fabric || *unplaced != PCCL_NONE)) {
+        status = put_on_switch(records, num_ranks, devices, &star, error);
         fabric = star;
     }
     if (status == PCCL_SUCCESS) {

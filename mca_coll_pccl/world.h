@@ -53,8 +53,8 @@ int coll_pccl_fabric_create(struct pccl_topology **fabric, struct pccl_error *er
 int coll_pccl_placement_parse(const char *text, const struct pccl_topology *fabric, uint32_t num_ranks,
                               uint32_t *devices, struct pccl_error *error);
 /* Sets coll_pccl_world from the records of all ranks; fabric may be NULL. Same outcome on all ranks, but for memory.
- * *unplaced: a rank whose host is no device of a fabric whose devices have names, so that rank i was put on device i;
- * else PCCL_NONE. */
+ * *unplaced: a rank whose host is no device of a fabric whose devices have names; then the world is what it is without
+ * a fabric, since that one tells nothing about the hosts of this job. Else PCCL_NONE. */
 int coll_pccl_world_create(const struct pccl_topology *fabric, const struct coll_pccl_record *records,
                            uint32_t num_ranks, uint32_t *unplaced, struct pccl_error *error);
 void coll_pccl_world_free(void);

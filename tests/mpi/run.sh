@@ -285,11 +285,13 @@ hosts() {
         "the host alpha fits several of them" "$at_work"
     fabric_of '"alpha"' '"beta"' '"delta"' >"$TEST_FOLDER/strange.json"
     expect hosts-some-elsewhere 3 "$several --host alpha:1,beta:1,gamma:1 $(topology "$TEST_FOLDER/strange.json")" \
-        "Not among them: *host gamma of rank 2"
-    once hosts-some-elsewhere "What happens now"
+        "does not name host gamma \(of rank 2\)"
+    once hosts-some-elsewhere "does not name"
+    said "on for 3 ranks .* topology star:3 with 3 devices" || fail hosts-some-elsewhere "not the hosts on one switch"
     fabric_of '"alpha"' '"beta"' >"$TEST_FOLDER/without.json"
     expect hosts-missing 3 "$several --host alpha:1,beta:1,gamma:1 $(topology "$TEST_FOLDER/without.json")" \
-        "the host gamma is not among them" "$at_work"
+        "does not name host gamma \(of rank 2\)"
+    said "on for 3 ranks .* topology star:3 with 3 devices" || fail hosts-missing "not the hosts on one switch"
 }
 
 # Makes $cgroup, with the time of one processor, where that is allowed.
@@ -307,14 +309,14 @@ make_cgroup() {
     return 1
 }
 
-# start_limited NAME "OPTIONS" [COMMAND...]: two ranks, which the command may put somewhere.
-start_limited() {
-    limited_name=$1
-    limited_options=$2
+# start_two NAME "OPTIONS" [COMMAND...]: two ranks, which the command may put somewhere.
+start_two() {
+    two_name=$1
+    two_options=$2
     shift 2
     # shellcheck disable=SC2086 # the options are words
-    start "$limited_name" 60 "$pccl_environment" -n 2 --output-filename "$logs/$limited_name" \
-        --mca coll_pccl_verbose 5 $limited_options "$@" "$TEST_FOLDER/collectives" --plain roots
+    start "$two_name" 60 "$pccl_environment" -n 2 --output-filename "$logs/$two_name" \
+        --mca coll_pccl_verbose 5 $two_options "$@" "$TEST_FOLDER/collectives" --plain roots
 }
 
 # What rank 0 of the last start, whose output is apart from that of others, says of its plans.
@@ -329,20 +331,31 @@ limited_time() {
         return
     fi
     inside='echo $$ >"$0/cgroup.procs" && exec "$@"'
-    start_limited one-processor "--mca coll_pccl_processors 1"
+    start_two one-processor "--mca coll_pccl_processors 1"
     expected=$(list_plans)
-    start_limited limited-time "" sh -c "$inside" "$cgroup"
+    start_two limited-time "" sh -c "$inside" "$cgroup"
     judge limited-time "/pccl-test[.0-9]* leaves the ranks on .* the time of 1 processor$"
     found=$(list_plans)
     if [ -z "$expected" ] || [ "$found" != "$expected" ]; then
         fail limited-time "other plans than on one processor"
     fi
-    start_limited limited-time-overruled "--mca coll_pccl_processors 2" sh -c "$inside" "$cgroup"
+    start_two limited-time-overruled "--mca coll_pccl_processors 2" sh -c "$inside" "$cgroup"
     judge limited-time-overruled "$at_work" "leaves the ranks on"
     if [ "$(list_plans)" = "$expected" ]; then
         fail limited-time-overruled "the same plans as on one processor"
     fi
     rmdir "$cgroup"
+}
+
+# A fabric that does not name this host is as good as none: the ranks share one host and its processor.
+as_without_topology() {
+    start_two without-topology "--mca coll_pccl_processors 1"
+    expected=$(list_plans)
+    start_two hosts-elsewhere-planned "--mca coll_pccl_processors 1 $(topology "$TEST_FOLDER/elsewhere.json")"
+    judge hosts-elsewhere-planned "on for 2 ranks of MPI_COMM_WORLD, topology star:1"
+    if [ -z "$expected" ] || [ "$(list_plans)" != "$expected" ]; then
+        fail hosts-elsewhere-planned "other plans than without a topology"
+    fi
 }
 
 # Values that are wrong or unusual: said in words, right results in every case.
@@ -353,15 +366,15 @@ settings() {
     expect unknown-topology 3 "$(topology donut:4)" "coll_pccl_topology" "$at_work"
     expect missing-file 3 "$(topology /nowhere/topology.json)" "coll_pccl_topology" "$at_work"
     expect small-topology 5 "$(topology star:3)" "coll_pccl_topology" "$at_work"
-    elsewhere='Not among them: *host .* of rank 0'
+    elsewhere='does not name host .* \(of rank 0\)'
     fabric_of '"nowhere1"' '"nowhere2"' '"nowhere3"' >"$TEST_FOLDER/elsewhere.json"
     expect hosts-elsewhere 3 "--mca coll_pccl_verbose 0 $(topology "$TEST_FOLDER/elsewhere.json")" "$elsewhere"
     once hosts-elsewhere "$elsewhere"
-    expect hosts-elsewhere-served 3 "$(topology "$TEST_FOLDER/elsewhere.json")" "$at_work"
-    expect hosts-placed 3 "$(topology "$TEST_FOLDER/elsewhere.json" nowhere3,1,0)" "$at_work" "Not among them"
+    as_without_topology
+    expect hosts-placed 3 "$(topology "$TEST_FOLDER/elsewhere.json" nowhere3,1,0)" "$at_work" "does not name"
     fabric_of '"d0"' '"d1.0"' '"2"' >"$TEST_FOLDER/numbered.json"
-    expect hosts-numbered 3 "$(topology "$TEST_FOLDER/numbered.json")" "$at_work" "Not among them"
-    expect hosts-generated 4 "$(topology torus:2x2)" "$at_work" "Not among them"
+    expect hosts-numbered 3 "$(topology "$TEST_FOLDER/numbered.json")" "$at_work" "does not name"
+    expect hosts-generated 4 "$(topology torus:2x2)" "$at_work" "does not name"
     expect wrong-placement 3 "$(topology star:4 0,1,9)" "coll_pccl_placement" "$at_work"
     expect short-placement 3 "$(topology star:4 0,1)" "coll_pccl_placement" "$at_work"
     repeatedly expect wrong-collectives 3 "--mca coll_pccl_collectives bcast,frobnicate" "frobnicate" "$at_work"
