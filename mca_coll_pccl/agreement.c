@@ -4,21 +4,23 @@
  * register with rank 0, which waits a bounded time. No rank goes on alone:
  *
  *     rank k                        rank 0
- *     HELLO          ------------>  all ranks said hello within the time?
+ *     HELLO          ------------>
+ *                    <------------  WELCOME
+ *                                   all ranks said hello within the time?
  *                    <------------  OFFER (yes), or DECLINE to those that did (no)
  *     ACCEPT         ------------>  all accept?
  *                    <------------  COMMIT or DECLINE
  *
- * A rank that hears nothing (rank 0 takes no part, or is too late) waits twice the time, sends WITHDRAW and declines;
- * rank 0 then answers the others with DECLINE. After ACCEPT a rank waits without limit, but it has heard from rank 0,
- * which waits only for ranks it has heard from, and those answer in bounded time. So time decides whether ranks agree,
- * never whether they decide the same: only rank 0 says COMMIT, and only when every rank has accepted and none can
+ * A rank that is not welcomed within the time (rank 0 takes no part, or is too late) sends WITHDRAW and declines; rank 0
+ * then answers the others with DECLINE. After WELCOME a rank waits without limit, but rank 0, which it has heard, waits
+ * for a bounded time, or for ranks that it has heard from and that answer in bounded time. So time decides whether ranks
+ * agree, never whether they decide the same: only rank 0 says COMMIT, and only when every rank has accepted and none can
  * withdraw.
  *
  * MPI_Init has a barrier of the runtime just before, so even many processes on few cores arrive close together.
  *
- * Messages that nobody receives can stay behind (hello to a rank 0 without pccl, an offer to a rank that withdrew): at
- * most two of four bytes per rank, under a tag that nothing else uses (compat.h). They can only be sends of a few
+ * Messages that nobody receives can stay behind (hello to a rank 0 without pccl, welcome and offer to a rank that
+ * withdrew): at most two of four bytes per rank, under a tag that nothing else uses (compat.h). They can only be sends of a few
  * bytes, and no rank waits for their completion. */
 #include "agreement.h"
 
@@ -28,10 +30,10 @@
 
 #include "report.h"
 
-enum word { HELLO = 1, OFFER, ACCEPT, WITHDRAW, COMMIT, DECLINE };
+enum word { HELLO = 1, WELCOME, OFFER, ACCEPT, WITHDRAW, COMMIT, DECLINE };
 
 /* Sent from here, since a request that is given up may still be under way. */
-static const int words[] = {0, HELLO, OFFER, ACCEPT, WITHDRAW, COMMIT, DECLINE};
+static const int words[] = {0, HELLO, WELCOME, OFFER, ACCEPT, WITHDRAW, COMMIT, DECLINE};
 
 static double now_seconds(void)
 {
@@ -103,17 +105,17 @@ static void list_ranks(const bool *flags, uint32_t num_ranks, char *text, size_t
     }
 }
 
-/* Rank 0 knows whom it misses and speaks alone; where it is rank 0 that is missing, all others know only that, and
- * mpirun makes one text of theirs. */
+/* Rank 0 knows whom it misses and speaks alone. Where it is rank 0 that is missing (absent = NULL), all others know only
+ * that, for they wait for nobody else, and mpirun makes one text of theirs. */
 static void show_absent(const bool *absent, uint32_t num_ranks)
 {
     int timeout = coll_pccl_parameters.agreement_timeout;
     char list[256];
-    list_ranks(absent, num_ranks, list, sizeof list);
-    if (!absent[0]) {
+    if (absent) {
+        list_ranks(absent, num_ranks, list, sizeof list);
         coll_pccl_report_help("ranks absent", timeout, list);
     } else {
-        opal_show_help(COLL_PCCL_HELP_FILE, "ranks absent", true, timeout, list);
+        opal_show_help(COLL_PCCL_HELP_FILE, "ranks absent", true, timeout, "0, perhaps others");
     }
     if (coll_pccl_parameters.verbose > 0) {
         opal_output(coll_pccl_output,
@@ -123,7 +125,8 @@ static void show_absent(const bool *absent, uint32_t num_ranks)
 
 /* --- the handshake ------------------------------------------------------------------------------------------- */
 
-/* Rank 0: hears `expected` or a withdrawal from every other rank. present[i]: rank i is in at the end. */
+/* Rank 0: hears `expected` or a withdrawal from every other rank, and welcomes each. present[i]: rank i is in at the
+ * end. */
 static bool hear_all(struct ompi_communicator_t *world, enum word expected, double deadline, bool *present)
 {
     int num_ranks = ompi_comm_size(world), missing = num_ranks - 1;
@@ -135,6 +138,9 @@ static bool hear_all(struct ompi_communicator_t *world, enum word expected, doub
         int word = hear(world, &peer, deadline);
         if (word == 0) {
             return false;
+        }
+        if (word == HELLO) {
+            say(world, peer, WELCOME);
         }
         present[peer] = word != WITHDRAW;
         withdrawn |= word == WITHDRAW;
@@ -172,16 +178,16 @@ static bool follow(struct ompi_communicator_t *world)
 {
     int rank_0 = 0;
     say(world, 0, HELLO);
-    int word = hear(world, &rank_0, now_seconds() + 2.0 * coll_pccl_parameters.agreement_timeout);
-    if (word == OFFER) {
-        say(world, 0, ACCEPT);
-        word = hear(world, &rank_0, 0);
-    } else if (word != DECLINE) {
-        bool absent = true;
+    if (hear(world, &rank_0, now_seconds() + coll_pccl_parameters.agreement_timeout) != WELCOME) {
         say(world, 0, WITHDRAW);
-        show_absent(&absent, 1);
+        show_absent(NULL, 0);
+        return false;
     }
-    return word == COMMIT;
+    if (hear(world, &rank_0, 0) != OFFER) {
+        return false;
+    }
+    say(world, 0, ACCEPT);
+    return hear(world, &rank_0, 0) == COMMIT;
 }
 
 /* --- the records --------------------------------------------------------------------------------------------- */

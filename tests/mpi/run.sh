@@ -426,8 +426,25 @@ differ() {
     done
 }
 
+# Where rank 0 is missing the others wait for it once, not for those that it would wait for as well.
+off_in_first_two() {
+    set -- "$TEST_FOLDER/collectives" --plain roots
+    for attempt in $(seq "$attempts"); do
+        start off-in-first-two 60 "$pccl_environment OMPI_MCA_coll_pccl_agreement_timeout=6" \
+            -n 2 env OMPI_MCA_coll_pccl_priority=0 "$@" : -n 2 "$@"
+        if said "Ranks: *0, perhaps others" || [ -n "$(trouble)" ]; then
+            break
+        fi
+    done
+    judge off-in-first-two "Ranks: *0, perhaps others" "$at_work"
+    if [ "$start_seconds" -ge 12 ]; then
+        fail off-in-first-two "took $start_seconds s, twice the time or more"
+    fi
+}
+
 agreement() {
     pccl_environment="$pccl_environment OMPI_MCA_coll_pccl_agreement_timeout=2"
+    repeatedly off_in_first_two
     repeatedly differ off-in-one 'What happens now: pccl is off' OMPI_MCA_coll_pccl_priority=0
     repeatedly differ missing-in-one 'What happens now: pccl is off' OMPI_MCA_coll=^pccl
     differ other-topology 'What happens now: pccl is off' OMPI_MCA_coll_pccl_topology=star:7
