@@ -346,8 +346,10 @@ static void report_start(const struct coll_pccl_record *records)
     if (has_hosts && coll_pccl_world.network_message < SIZE_MAX) {
         snprintf(parts, sizeof parts, ", messages between hosts of up to %zu bytes", coll_pccl_world.network_message);
     }
-    opal_output(coll_pccl_output, "on for %u ranks of MPI_COMM_WORLD, topology %s with %u devices%s",
-                coll_pccl_world.num_ranks, coll_pccl_world.topology->name, coll_pccl_world.topology->num_devices, parts);
+    uint32_t num_ranks = coll_pccl_world.num_ranks, num_devices = coll_pccl_world.topology->num_devices;
+    opal_output(coll_pccl_output, "on for %u rank%s of MPI_COMM_WORLD, topology %s with %u device%s%s", num_ranks,
+                num_ranks == 1 ? "" : "s", coll_pccl_world.topology->name, num_devices, num_devices == 1 ? "" : "s",
+                parts);
 }
 
 bool coll_pccl_agreement_reach(struct ompi_communicator_t *world, uint64_t installed)

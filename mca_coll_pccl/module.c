@@ -157,13 +157,13 @@ static bool list_functions(const uint32_t kinds[COLL_PCCL_NUM_FORMS], char text[
 }
 
 /* Without a component below there is nobody to leave a call to. */
-static void report_missing(const struct coll_pccl_module *module)
+static void report_missing(const struct coll_pccl_module *module, struct ompi_communicator_t *comm)
 {
     uint32_t missing[COLL_PCCL_NUM_FORMS];
     bool any = false;
     char list[LIST_BYTES];
     for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
-        missing[form] = coll_pccl_parameters.served & ~module->installed[form] & ~COLL_PCCL_NEIGHBOR_KINDS;
+        missing[form] = wanted_kinds(comm, form) & ~module->installed[form] & ~COLL_PCCL_NEIGHBOR_KINDS;
         any |= module->installed[form] != 0;
     }
     if (!any) {
@@ -174,12 +174,15 @@ static void report_missing(const struct coll_pccl_module *module)
     }
 }
 
+/* What pccl has installed in MPI_COMM_WORLD, which others may have replaced since. */
+static uint32_t installed_in_world[COLL_PCCL_NUM_FORMS];
+
 /* Components of the same or a higher priority are enabled after pccl, so what they have taken shows when the next
  * communicator is made, which happens in MPI_Init. */
 static void report_taken(struct ompi_communicator_t *comm)
 {
-    uint32_t taken[COLL_PCCL_NUM_FORMS] = {0}, served = coll_pccl_parameters.served & ~COLL_PCCL_NEIGHBOR_KINDS;
-    bool all = true;
+    uint32_t taken[COLL_PCCL_NUM_FORMS] = {0};
+    bool is_any_ours = false;
     char list[LIST_BYTES];
     for (uint32_t form = 0; form < COLL_PCCL_NUM_FORMS; form++) {
         for (uint32_t kind = 0; kind < COLL_PCCL_NUM_KINDS; kind++) {
@@ -188,10 +191,11 @@ static void report_taken(struct ompi_communicator_t *comm)
             memcpy(&active, (const char *)comm->c_coll + row->active_function, sizeof active);
             taken[form] |= (uint32_t)(active != row->entry) << kind;
         }
-        taken[form] &= served;
-        all &= taken[form] == served;
+        taken[form] &= installed_in_world[form];
+        is_any_ours |= taken[form] != installed_in_world[form];
+        taken[form] &= ~COLL_PCCL_NEIGHBOR_KINDS;
     }
-    if (all) {
+    if (!is_any_ours) {
         opal_output(coll_pccl_output, "on, but serves nothing: coll_pccl_priority %d is not above that of another "
                     "component, which takes all calls; use " COLL_PCCL_ADVICE, coll_pccl_parameters.priority);
     } else if (list_functions(taken, list)) {
@@ -205,11 +209,14 @@ static int enable(mca_coll_base_module_t *base, struct ompi_communicator_t *comm
     struct coll_pccl_module *module = (struct coll_pccl_module *)base;
     install(module, comm);
     if (comm == MPI_COMM_WORLD && tells(comm)) {
-        report_missing(module);
+        report_missing(module, comm);
     }
     if (comm == MPI_COMM_WORLD && !coll_pccl_agreement_reach(comm, digest_installed(module))) {
         release_previous(module);
         return OMPI_ERR_NOT_AVAILABLE;
+    }
+    if (comm == MPI_COMM_WORLD) {
+        memcpy(installed_in_world, module->installed, sizeof installed_in_world);
     }
     return OMPI_SUCCESS;
 }

@@ -352,7 +352,7 @@ as_without_topology() {
     start_two without-topology "--mca coll_pccl_processors 1"
     expected=$(list_plans)
     start_two hosts-elsewhere-planned "--mca coll_pccl_processors 1 $(topology "$TEST_FOLDER/elsewhere.json")"
-    judge hosts-elsewhere-planned "on for 2 ranks of MPI_COMM_WORLD, topology star:1"
+    judge hosts-elsewhere-planned "on for 2 ranks of MPI_COMM_WORLD, topology 2 ranks on star:1 "
     if [ -z "$expected" ] || [ "$(list_plans)" != "$expected" ]; then
         fail hosts-elsewhere-planned "other plans than without a topology"
     fi
@@ -387,6 +387,8 @@ settings() {
     expect other-name 4 "--mca coll_pccl_collectives broadcast" "bcast on .*$at_work" "reduce on .*$at_work"
     expect low-priority 3 "--mca coll_pccl_priority 20" "not reached, since .* comes first: allgather, "
     expect lowest-priority 3 "--mca coll_pccl_priority 5" "off: coll_pccl_priority 5 is not above" "$at_work"
+    start alone 60 "$pccl_environment" -n 1 "$TEST_FOLDER/programs" --number 5 --plain
+    judge alone "on for 1 rank of MPI_COMM_WORLD" "not served|not reached"
     expect unjoined 6 "$(topology boxes:4x4 0,5,10,15,1,4)" "plan .*as if on one switch: .*no route from d0" "$declines"
     expect too-many-ranks 4 "--mca coll_pccl_max_ranks 3" "$declines" "MPI_COMM_WORLD.*$at_work"
     expect roomy-host 4 "--mca coll_pccl_processors 4" "allgather on .*plan doubling" "allgather on .*plan flat:twice"
