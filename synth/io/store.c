@@ -43,6 +43,15 @@ static int look(const char *path, bool *found, struct pccl_error *error)
     return 0;
 }
 
+/* The first thing that goes wrong for who has mistyped a name, and not what errno says of the file in it. */
+static int check_directory(const struct pccl_store *store, struct pccl_error *error)
+{
+    struct stat directory;
+    return stat(store->directory, &directory) == 0 || errno != ENOENT
+               ? 0
+               : pccl__fail(error, PCCL_ERR_IO, "%.200s: no such directory; it has to be made first", store->directory);
+}
+
 /* --- schedules ---------------------------------------------------------------------------------------------------- */
 
 static bool is_same_demand(const struct pccl_demand *a, const struct pccl_demand *b)
@@ -118,8 +127,10 @@ int pccl_store_save_schedule(const struct pccl_store *store, const char *key, co
 {
     struct pccl__label label = {store->maker, key};
     char *path = name_file(store, "plan", key);
-    int status =
-        path != NULL ? pccl__schedule_write(schedule, topology, &label, path, error) : pccl__fail_memory(error);
+    int status = path != NULL ? check_directory(store, error) : pccl__fail_memory(error);
+    if (status == 0) {
+        status = pccl__schedule_write(schedule, topology, &label, path, error);
+    }
     free(path);
     return status;
 }
@@ -129,7 +140,10 @@ int pccl_store_save_topology(const struct pccl_store *store, const struct pccl_t
 {
     char *path = name_after(store, "topology", topology->digest);
     bool found = false;
-    int status = path != NULL ? look(path, &found, error) : pccl__fail_memory(error);
+    int status = path != NULL ? check_directory(store, error) : pccl__fail_memory(error);
+    if (status == 0) {
+        status = look(path, &found, error);
+    }
     if (status == 0 && !found) {
         status = pccl_topology_write(topology, path, error);
     }
@@ -211,7 +225,10 @@ int pccl_store_save_outcome(const struct pccl_store *store, const char *key, con
     struct pccl__label label = {store->maker, key};
     char *path = name_file(store, "outcome", key);
     struct pccl__json_file file;
-    int status = path != NULL ? pccl__json_open(&file, path, error) : pccl__fail_memory(error);
+    int status = path != NULL ? check_directory(store, error) : pccl__fail_memory(error);
+    if (status == 0) {
+        status = pccl__json_open(&file, path, error);
+    }
     if (status == 0) {
         fprintf(file.stream, "{\n \"format\": \"pccl-outcome\",\n \"version\": 1,\n");
         pccl__label_put(file.stream, &label);

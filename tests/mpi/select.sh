@@ -125,8 +125,8 @@ once() {
 
 # A directory that is missing, a file, full, or cannot be written to: everything goes on, and one line says so.
 test_plan_dir_trouble() {
-    measured kept-nowhere 3 "--mca coll_pccl_plan_dir /nowhere/at/all" "nothing is kept: /nowhere/at/all" "" \
-        select --one-thread
+    measured kept-nowhere 3 "--mca coll_pccl_plan_dir /nowhere/at/all" \
+        "nothing is kept: /nowhere/at/all: no such directory; it has to be made" "" select --one-thread
     once kept-nowhere "nothing is kept"
     : >"$TEST_FOLDER/plan-file"
     measured kept-in-file 3 "--mca coll_pccl_plan_dir $TEST_FOLDER/plan-file" "nothing is kept: .*plan-file" "" \

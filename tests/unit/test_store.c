@@ -342,7 +342,7 @@ static void test_pipes(void **state)
 
 /* --- trouble ------------------------------------------------------------------------------------------------------ */
 
-static void check_unusable_directory(const char *directory)
+static void check_unusable_directory(const char *directory, const char *reason)
 {
     struct pccl_error error = {""};
     struct pccl_request request = request_of(PCCL_ALLGATHER);
@@ -353,8 +353,11 @@ static void check_unusable_directory(const char *directory)
     assert_int_equal(load(&request, &digest, &error), 0);
     assert_true(digest == 0);
     assert_int_equal(pccl_store_save_schedule(&store, KEY, topology, schedule, &error), PCCL_ERR_IO);
-    assert_non_null(strstr(error.message, directory));
+    assert_int_equal(strncmp(error.message, reason, strlen(reason)), 0);
+    assert_int_equal(pccl_store_save_topology(&store, topology, &error), PCCL_ERR_IO);
+    assert_int_equal(strncmp(error.message, reason, strlen(reason)), 0);
     assert_int_equal(pccl_store_save_outcome(&store, KEY, &outcome, &error), PCCL_ERR_IO);
+    assert_int_equal(strncmp(error.message, reason, strlen(reason)), 0);
     store.directory = folder;
     pccl_schedule_free(schedule);
 }
@@ -363,8 +366,8 @@ static void check_unusable_directory(const char *directory)
 static void test_unusable_directories(void **state)
 {
     (void)state;
-    check_unusable_directory("nowhere/at/all");
-    check_unusable_directory("/dev/null"); /* a file */
+    check_unusable_directory("nowhere/at/all", "nowhere/at/all: no such directory");
+    check_unusable_directory("/dev/null", "/dev/null/"); /* a file */
 }
 
 /* A file that cannot be written to its end leaves the one before, and nothing else. */
