@@ -61,13 +61,16 @@ static uint64_t digest_settings(void)
 
 static void name_outcome(const struct coll_pccl_subject *subject, char key[KEY_BYTES])
 {
+    char size[32] = "";
+    if (subject->kind != COLL_PCCL_BARRIER) {
+        snprintf(size, sizeof size, ", %" PRId64 " bytes", coll_pccl_band_bytes(subject->band));
+    }
     snprintf(key, KEY_BYTES,
-             "%s, %" PRId64 " bytes%s, %" PRIu32 " ranks on %016" PRIx64 " of %016" PRIx64
+             "%s%s%s, %" PRIu32 " ranks on %016" PRIx64 " of %016" PRIx64
              ", Open MPI %d.%d.%d, settings %016" PRIx64,
-             coll_pccl_collectives[subject->kind].name, coll_pccl_band_bytes(subject->band),
-             subject->ordered ? ", in rank order" : "", subject->group->num_ranks, subject->group->digest,
-             coll_pccl_world.topology->digest, OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION,
-             digest_settings());
+             coll_pccl_collectives[subject->kind].name, size, subject->ordered ? ", in rank order" : "",
+             subject->group->num_ranks, subject->group->digest, coll_pccl_world.topology->digest, OMPI_MAJOR_VERSION,
+             OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION, digest_settings());
 }
 
 /* Ways are numbered as servers are. */

@@ -20,14 +20,20 @@ bool coll_pccl_archive_open(struct pccl_store *store)
     return store->directory && store->directory[0];
 }
 
+/* Users search for these: MPI's names, and only what applies. */
 static void name_plan(const struct coll_pccl_key *key, char text[KEY_BYTES])
 {
-    snprintf(text, KEY_BYTES,
-             "%s, %" PRId64 " bytes, root %" PRIu32 "%s%s%s%s, %" PRIu32 " ranks on %016" PRIx64 " of %016" PRIx64,
-             pccl_collective_name(key->collective), coll_pccl_band_bytes(key->band), key->root,
-             key->ordered ? ", in rank order" : "", key->reproducible ? ", reproducible" : "",
-             key->direct ? ", direct" : "", key->frugal ? ", frugal" : "", key->num_ranks, key->digest,
-             coll_pccl_world.topology->digest);
+    char size[32] = "", root[32] = "";
+    if (key->collective != PCCL_BARRIER && !key->direct) {
+        snprintf(size, sizeof size, ", %" PRId64 " bytes", coll_pccl_band_bytes(key->band));
+    }
+    if (pccl_collective_is_rooted(key->collective)) {
+        snprintf(root, sizeof root, ", root %" PRIu32, key->root);
+    }
+    snprintf(text, KEY_BYTES, "%s%s%s%s%s%s%s, %" PRIu32 " ranks on %016" PRIx64 " of %016" PRIx64,
+             coll_pccl_report_name(key->collective), size, root, key->ordered ? ", in rank order" : "",
+             key->reproducible ? ", reproducible" : "", key->direct ? ", direct" : "", key->frugal ? ", frugal" : "",
+             key->num_ranks, key->digest, coll_pccl_world.topology->digest);
 }
 
 int coll_pccl_archive_load(const struct coll_pccl_key *key, struct pccl_schedule **schedule, struct pccl_error *error)

@@ -34,8 +34,7 @@ static void print_subject(char text[160], struct ompi_communicator_t *comm, cons
              comm->c_name[0] ? comm->c_name : "a communicator", quote, COLL_PCCL_COMM_ID(comm), ompi_comm_size(comm));
 }
 
-/* As MPI calls it. */
-static const char *name_of(enum pccl_collective collective)
+const char *coll_pccl_report_name(enum pccl_collective collective)
 {
     return collective == PCCL_BROADCAST ? "bcast" : pccl_collective_name(collective);
 }
@@ -186,7 +185,7 @@ void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct 
         }
     }
     qsort(made, num_made, sizeof made[0], compare_candidates);
-    print_subject(subject, comm, name_of(key->collective));
+    print_subject(subject, comm, coll_pccl_report_name(key->collective));
     print_bytes(size, key->collective == PCCL_BARRIER ? 0 : coll_pccl_band_bytes(key->band));
     if (pccl_collective_is_rooted(key->collective)) {
         snprintf(root, sizeof root, ", root %u", key->root);
@@ -197,7 +196,7 @@ void coll_pccl_report_candidates(struct ompi_communicator_t *comm, const struct 
     for (uint32_t i = 0; i < num_made; i++) {
         print_time(time, made[i]->makespan_ps);
         opal_output(coll_pccl_output, "id %lu: %s, %s%s: %-24s %3u piece%s  %12s  %s", COLL_PCCL_COMM_ID(comm),
-                    name_of(key->collective), size, root, made[i]->method, made[i]->pieces,
+                    coll_pccl_report_name(key->collective), size, root, made[i]->method, made[i]->pieces,
                     made[i]->pieces == 1 ? " " : "s", time, verdict(made[i], key, result->makespan_ps));
     }
     free(made);
@@ -211,7 +210,7 @@ void coll_pccl_report_message(const struct coll_pccl_execution *execution, uint3
     }
     bool is_send = operation->kind == PCCL_OP_SEND;
     opal_output(coll_pccl_output, "id %lu: %s: operation %u, %s rank %u, %zu bytes in %u slot%s%s",
-                COLL_PCCL_COMM_ID(execution->comm), name_of(execution->plan->key.collective), index,
+                COLL_PCCL_COMM_ID(execution->comm), coll_pccl_report_name(execution->plan->key.collective), index,
                 is_send ? "send to" : "receive from", operation->peer,
                 execution->messages[index].units * execution->unit_bytes, operation->num_slots,
                 plural(operation->num_slots),

@@ -5,6 +5,9 @@
 #include "execute.h"
 #include "archive.h"
 
+/* What MPI calls that which a plan is for. */
+const char *coll_pccl_report_name(enum pccl_collective collective);
+
 /* Level 1: how a collective is served from now on for a size band; once per communicator, collective and band, and once
  * more where some calls are served and others declined. plan may be NULL if declined is not. */
 void coll_pccl_report_use(struct ompi_communicator_t *comm, struct coll_pccl_group *group, enum coll_pccl_kind kind,

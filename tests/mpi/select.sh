@@ -74,6 +74,13 @@ spoil() {
     done
 }
 
+# keyed PATTERN [FORBIDDEN]: what users search the directory for.
+keyed() {
+    keys=$(grep -h '"key"' "$plans"/*.json)
+    echo "$keys" | grep -qE "\"key\": \"$1" || fail "$start_name" "no key in $plans with \"$1\""
+    [ -z "${2:-}" ] || ! echo "$keys" | grep -qE "\"key\": \"$2" || fail "$start_name" "a key in $plans with \"$2\""
+}
+
 # What one run has found out, and planned, the next one knows; files that are not what they should be are told about,
 # not used, and replaced.
 test_plan_dir() {
@@ -86,6 +93,9 @@ test_plan_dir() {
     measured kept-elsewhere 2 "$kept" "allreduce on .*measured" "not used: /" select
     always="$kept --mca coll_pccl_select always"
     measured kept-plans 3 "$always" "" "not used: /" select --calls 5
+    keyed "bcast, 2048 bytes, root 0, 3 ranks on [0-9a-f]{16} of" "broadcast"
+    keyed "allreduce, 2048 bytes, 3 ranks on [0-9a-f]{16} of" "allreduce[^\"]* root"
+    keyed "barrier, 3 ranks on [0-9a-f]{16} of" "barrier[^\"]* bytes"
     measured kept-plans-again 3 "$always" "allreduce on .*kept from before" "not used: /" select --calls 5
     spoil "$plans"/plan-*.json "$plans"/outcome-*.json
     measured kept-spoiled 3 "$always" "coll_pccl_plan_dir: not used: /.*plan-" "allreduce on .*kept from before" \
