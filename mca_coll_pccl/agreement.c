@@ -11,17 +11,17 @@
  *     ACCEPT         ------------>  all accept?
  *                    <------------  COMMIT or DECLINE
  *
- * A rank that is not welcomed within the time (rank 0 takes no part, or is too late) sends WITHDRAW and declines; rank 0
- * then answers the others with DECLINE. After WELCOME a rank waits without limit, but rank 0, which it has heard, waits
- * for a bounded time, or for ranks that it has heard from and that answer in bounded time. So time decides whether ranks
- * agree, never whether they decide the same: only rank 0 says COMMIT, and only when every rank has accepted and none can
- * withdraw.
+ * A rank that is not welcomed within the time (rank 0 takes no part, or is too late) sends WITHDRAW and declines; rank
+ * 0 then answers the others with DECLINE. After WELCOME a rank waits without limit, but rank 0, which it has heard,
+ * waits for a bounded time, or for ranks that it has heard from and that answer in bounded time. So time decides
+ * whether ranks agree, never whether they decide the same: only rank 0 says COMMIT, and only when every rank has
+ * accepted and none can withdraw.
  *
  * MPI_Init has a barrier of the runtime just before, so even many processes on few cores arrive close together.
  *
  * Messages that nobody receives can stay behind (hello to a rank 0 without pccl, welcome and offer to a rank that
- * withdrew): at most two of four bytes per rank, under a tag that nothing else uses (compat.h). They can only be sends of a few
- * bytes, and no rank waits for their completion. */
+ * withdrew): at most two of four bytes per rank, under a tag that nothing else uses (compat.h). They can only be sends
+ * of a few bytes, and no rank waits for their completion. */
 #include "agreement.h"
 
 #include <stdlib.h>
@@ -105,8 +105,8 @@ static void list_ranks(const bool *flags, uint32_t num_ranks, char *text, size_t
     }
 }
 
-/* Rank 0 knows whom it misses and speaks alone. Where it is rank 0 that is missing (absent = NULL), all others know only
- * that, for they wait for nobody else, and mpirun makes one text of theirs. */
+/* Rank 0 knows whom it misses and speaks alone. Where it is rank 0 that is missing (absent = NULL), all others know
+ * only that, for they wait for nobody else, and mpirun makes one text of theirs. */
 static void show_absent(const bool *absent, uint32_t num_ranks)
 {
     int timeout = coll_pccl_parameters.agreement_timeout;
