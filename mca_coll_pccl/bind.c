@@ -397,7 +397,8 @@ static bool is_repeatable(const struct coll_pccl_execution *execution, const str
 {
     const struct coll_pccl_side *input = &execution->view.input, *output = &execution->view.output;
     return !has_elusive_parts(execution) && is_lasting(input) && is_lasting(output) &&
-           !needs_private_input(execution) && !needs_private_output(execution) && (!call->op || ompi_op_is_intrinsic(call->op));
+           !needs_private_input(execution) && !needs_private_output(execution) &&
+           (!call->op || ompi_op_is_intrinsic(call->op));
 }
 
 /* Whether the side has copies of these displacements and datatypes, where they may be read: among neighbours not what
