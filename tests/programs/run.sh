@@ -38,7 +38,8 @@ both() {
 # CPU time, which are there only if it was long enough to be measured; one for wall time says the same.
 hpcc_results() {
     grep -v '^CPU ' | grep -e PASSED -e FAILED -e 'completed and passed' -e 'completed and failed' -e _Errors \
-        -e _residual= -e '^Success=' -e MPIFFT_maxErr -e HPL_N= -e HPL_RnormI= -e HPL_Xnorm1= -e HPL_XnormI= -e HPL_Anorm1= |
+        -e _residual= -e "^Success=" -e MPIFFT_maxErr -e HPL_N= -e HPL_RnormI= -e HPL_Xnorm1= -e HPL_XnormI= \
+        -e HPL_Anorm1= |
         sed -E 's/^WALL .* (PASSED|FAILED) .*/WALL \1/'
 }
 
